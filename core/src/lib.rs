@@ -1,0 +1,21 @@
+//! covsched's data model. It knows neither LLVM nor pthreads.
+//!
+//! - [`hooks`]: the one table of synchronization calls and of the hooks that replace them
+//! - [`site`]: site ids and the site tables that travel in a linker section
+//! - [`library`]: library calls that never synchronize
+//! - [`rawlog`]: what the runtime writes while it records
+//! - [`options`]: what `COVSCHED_OPTIONS` says
+//! - [`schedule`] (std): schedules, their text, their invariants, their legality
+#![cfg_attr(not(feature = "std"), no_std)]
+
+pub mod hash;
+pub mod hooks;
+pub mod ids;
+pub mod library;
+pub mod options;
+pub mod rawlog;
+#[cfg(feature = "std")]
+pub mod schedule;
+pub mod site;
+
+pub use ids::{Clock, ProgramId, Seq, SiteId, ThreadId};

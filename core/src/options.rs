@@ -1,0 +1,120 @@
+//! What `COVSCHED_OPTIONS` says: `key=value:key=value`, values may be quoted with ' or ". One option is one
+//! row of [`OPTIONS`]; `help=1` prints the rows. Parsed without allocating, since the runtime does it.
+
+/// An option that the runtime knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptionRow {
+    /// The key.
+    pub key: &'static str,
+    /// What is expected, in words.
+    pub value: &'static str,
+    /// The default, in words.
+    pub default: &'static str,
+    /// What it does.
+    pub help: &'static str,
+}
+
+/// Every option.
+pub const OPTIONS: &[OptionRow] = &[
+    OptionRow { key: "mode", value: "off|record", default: "off", help: "what the hooks do" },
+    OptionRow { key: "log", value: "DIR", default: "none", help: "folder for the recording; must exist" },
+    OptionRow {
+        key: "program",
+        value: "16 hex digits",
+        default: "any",
+        help: "only a program with this identity obeys these options; others (children) ignore them",
+    },
+    OptionRow {
+        key: "delay",
+        value: "SEED",
+        default: "none",
+        help: "test aid: sleep or yield at random around synchronizations",
+    },
+    OptionRow { key: "help", value: "1", default: "0", help: "list the options on standard error" },
+];
+
+/// What is wrong with the options.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OptionError<'a> {
+    /// No `=` in this part.
+    NoValue(&'a str),
+    /// A key without a row.
+    UnknownKey(&'a str),
+    /// A quote that does not close.
+    OpenQuote(&'a str),
+}
+
+/// Splits the text into known keys and values.
+pub struct Parse<'a>(&'a str);
+
+impl<'a> Parse<'a> {
+    /// Of the environment variable's text.
+    pub fn new(text: &'a str) -> Self {
+        Parse(text)
+    }
+}
+
+impl<'a> Iterator for Parse<'a> {
+    type Item = Result<(&'static OptionRow, &'a str), OptionError<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0 = self.0.trim_start_matches(':');
+        if self.0.is_empty() {
+            return None;
+        }
+        let part_end = self.0.find(':').unwrap_or(self.0.len());
+        let Some(equals) = self.0[..part_end].find('=') else {
+            let part = &self.0[..part_end];
+            self.0 = &self.0[part_end..];
+            return Some(Err(OptionError::NoValue(part)));
+        };
+        let (key, rest) = (&self.0[..equals], &self.0[equals + 1..]);
+        let value = match rest.as_bytes().first() {
+            Some(&quote @ (b'"' | b'\'')) => {
+                let Some(len) = rest[1..].find(quote as char) else {
+                    self.0 = "";
+                    return Some(Err(OptionError::OpenQuote(key)));
+                };
+                self.0 = &rest[len + 2..];
+                &rest[1..len + 1]
+            }
+            _ => {
+                let end = rest.find(':').unwrap_or(rest.len());
+                self.0 = &rest[end..];
+                &rest[..end]
+            }
+        };
+        Some(match OPTIONS.iter().find(|row| row.key == key) {
+            Some(row) => Ok((row, value)),
+            None => Err(OptionError::UnknownKey(key)),
+        })
+    }
+}
+
+#[cfg(all(test, feature = "std"))]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> Vec<Result<(&'static str, &str), OptionError<'_>>> {
+        Parse::new(text).map(|item| item.map(|(row, value)| (row.key, value))).collect()
+    }
+
+    #[test]
+    fn values_may_be_quoted_and_then_hold_colons() {
+        assert_eq!(
+            parse("mode=record:log='/tmp/a:b':delay=\"3\""),
+            [Ok(("mode", "record")), Ok(("log", "/tmp/a:b")), Ok(("delay", "3"))]
+        );
+        assert_eq!(parse(""), []);
+        assert_eq!(parse("::mode=:"), [Ok(("mode", ""))]);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_and_the_rest_is_still_read() {
+        assert_eq!(
+            parse("mode:bogus=1:delay=2"),
+            [Err(OptionError::NoValue("mode")), Err(OptionError::UnknownKey("bogus")), Ok(("delay", "2"))]
+        );
+        assert_eq!(parse("log='x"), [Err(OptionError::OpenQuote("log"))]);
+    }
+}
