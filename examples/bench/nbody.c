@@ -1,10 +1,10 @@
-// An n-body step with a lock per body: the threads split the pairs, and each pair's forces are added to both
-// bodies under their locks, a row's own sum once. Forces are fixed-point integers, so that the order of the
-// additions does not show in the result. SIZE is the number of bodies.
+// An n-body step with a lock per body: a thread takes rows of pairs, sums up their forces in private, and adds
+// the sums to the bodies under their locks. Forces are fixed-point integers, so that the order of the additions
+// does not show in the result. SIZE is the number of bodies.
 #include "bench.h"
 #include <math.h>
 
-enum { STEPS = 4, CHUNK = 16 };
+enum { STEPS = 4, ROWS = 128 };
 
 struct body {
   pthread_mutex_t lock;
@@ -15,37 +15,42 @@ struct body {
 static struct body *bodies;
 static pthread_barrier_t phase_done;
 
-static void add_force(struct body *body, const int64_t force[3], int sign) {
-  pthread_mutex_lock(&body->lock);
-  for (int d = 0; d < 3; ++d)
-    body->force[d] += sign * force[d];
-  pthread_mutex_unlock(&body->lock);
+typedef int64_t force[3];
+
+static void interact(long i, long j, force *sums) {
+  double delta[3], square = 0.01;
+  for (int d = 0; d < 3; ++d) {
+    delta[d] = bodies[j].x[d] - bodies[i].x[d];
+    square += delta[d] * delta[d];
+  }
+  double scale = 1e9 / (square * sqrt(square));
+  for (int d = 0; d < 3; ++d) {
+    int64_t force = (int64_t)(delta[d] * scale);
+    sums[i][d] += force;
+    sums[j][d] -= force;
+  }
 }
 
-// The forces between body i and a chunk of bodies after it.
-static void interact(long i, long first, long last) {
-  int64_t own[3] = {0};
-  for (long j = first; j < last; ++j) {
-    double delta[3], square = 0.01;
-    for (int d = 0; d < 3; ++d) {
-      delta[d] = bodies[j].x[d] - bodies[i].x[d];
-      square += delta[d] * delta[d];
-    }
-    double scale = 1e9 / (square * sqrt(square));
-    int64_t force[3];
+// The forces between the bodies from `first` to `last` and all after them; `sums` is zero before and after.
+static void add_rows(long first, long last, force *sums) {
+  for (long i = first; i < last; ++i)
+    for (long j = i + 1; j < size; ++j)
+      interact(i, j, sums);
+  for (long j = first; j < size; ++j) {
+    pthread_mutex_lock(&bodies[j].lock);
     for (int d = 0; d < 3; ++d)
-      own[d] += force[d] = (int64_t)(delta[d] * scale);
-    add_force(&bodies[j], force, -1);
+      bodies[j].force[d] += sums[j][d];
+    pthread_mutex_unlock(&bodies[j].lock);
+    sums[j][0] = sums[j][1] = sums[j][2] = 0;
   }
-  add_force(&bodies[i], own, 1);
 }
 
 static void *worker(void *arg) {
   long me = (long)arg;
+  force *sums = allocate(size, sizeof *sums);
   for (int step = 0; step < STEPS; ++step) {
-    for (long i = me; i < size; i += threads)
-      for (long first = i + 1; first < size; first += CHUNK)
-        interact(i, first, first + CHUNK < size ? first + CHUNK : size);
+    for (long first = me * ROWS; first < size; first += threads * ROWS)
+      add_rows(first, first + ROWS < size ? first + ROWS : size, sums);
     pthread_barrier_wait(&phase_done);
     for (long i = me; i < size; i += threads)
       for (int d = 0; d < 3; ++d) {
@@ -55,11 +60,12 @@ static void *worker(void *arg) {
       }
     pthread_barrier_wait(&phase_done);
   }
+  free(sums);
   return NULL;
 }
 
 int main(int argc, char *argv[]) {
-  read_arguments(argc, argv, 4, 3000);
+  read_arguments(argc, argv, 4, 7000);
   bodies = allocate(size, sizeof *bodies);
   uint64_t seed = 1;
   for (long i = 0; i < size; ++i) {
