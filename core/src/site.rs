@@ -388,3 +388,6 @@ mod table {
         }
     }
 }
+
+#[cfg(all(test, feature = "std"))]
+mod tests;

@@ -4,6 +4,24 @@
 //! Operations that block in two steps (condition waits, barriers, the winner of a once) have a begin and an
 //! end event. Derived events stand right before the true synchronization, in the same thread, that happened
 //! inside of them; nothing follows from their place among other threads' events.
+//!
+//! - [`text`]: how a schedule is written to a `.sched` file; [`parse`] reads it
+//! - [`verify`]: the invariants of a well-formed schedule
+//! - [`legal`]: whether the order is one that the objects' semantics allow
+//! - [`recording`]: what the runtime left in a recording folder; [`assemble`] makes a schedule of it
+
+pub mod assemble;
+mod fault;
+pub mod legal;
+mod lex;
+pub mod parse;
+pub mod recording;
+#[cfg(test)]
+mod simulate;
+pub mod text;
+pub mod verify;
+
+pub use fault::Fault;
 
 use crate::hooks::{ObjectClass, Op};
 use crate::ids::{ProgramId, Seq, SiteId, ThreadId};
@@ -23,6 +41,9 @@ pub struct Schedule {
     pub command: Vec<String>,
     /// Whether the whole run is here.
     pub completeness: Completeness,
+    /// The process was forked from one that was recorded: it starts in the middle of its parent's run, so
+    /// objects may be held already, and t0 is the thread that forked.
+    pub forked: bool,
     /// Threads; a thread's index is its [`ThreadId`].
     pub threads: Vec<Thread>,
     /// Synchronization objects; an object's index is its [`ObjectId`]. Ordered by first use.
@@ -115,11 +136,28 @@ pub struct Event {
     /// 0 or the errno (the exit status of the exit calls, -1 for a barrier's serial thread); `None` if the
     /// process ended inside the call, or if there is none (entry, derived, a wait's begin).
     pub result: Option<i32>,
-    /// The wait was cancelled or otherwise unwound: it has ended, and the call did not return.
+    /// The operation was cancelled or otherwise unwound: it has ended, and the call did not return.
     pub unwound: bool,
 }
 
 impl Event {
+    /// An event with nothing but a thread and an operation.
+    pub fn new(thread: ThreadId, op: Op) -> Event {
+        Event {
+            thread,
+            op,
+            phase: Phase::Both,
+            site: SiteId::NONE,
+            object: None,
+            mutex: None,
+            child: None,
+            waker: None,
+            count: None,
+            result: None,
+            unwound: false,
+        }
+    }
+
     /// What kind of synchronization it is.
     pub fn kind(&self) -> SiteKind {
         match self.op {

@@ -1,0 +1,274 @@
+//! The `.sched` text format, version 1, and its writer. [`super::parse`] is the reader.
+//!
+//! ```text
+//! covsched-schedule 1
+//! program "./app" 0123456789abcdef
+//! command "./app" "4"
+//! complete
+//! thread t0 main entry=51f0c1de00000001
+//! thread t1 t0/0 entry=51f0c1de00000002
+//! object m0 symbol="lock" recursive
+//! site 51f0c1de00000003 true "partition.c":21:3 "worker" "pthread_mutex_lock"
+//! events 3
+//! t0 entry                        @51f0c1de00000001  # partition.c:30 main
+//! t0 pthread_create t1 =0         @51f0c1de00000004  # partition.c:33 main
+//! t1 pthread_mutex_lock m0 =0     @51f0c1de00000003  # partition.c:21 worker
+//! end
+//! ```
+//!
+//! # Grammar
+//! A line is words with blanks between; `#` where a word could start begins a comment; empty lines and
+//! comments may stand anywhere after the first line. Strings stand in double quotes with the escapes
+//! `\\ \" \n \t \r \xNN` (NN below 80). `{}` repeats, `[]` is optional.
+//! ```text
+//! file      = "covsched-schedule 1"  {header}  "events" COUNT  {event}  "end"
+//! header    = "program" STRING ID16                      the executable and its identity; once
+//!           | "command" STRING {STRING}                  the command line; once
+//!           | "complete" | "incomplete" STRING           whether the run is whole, else why not; once
+//!           | "forked"                                   the process began as a fork; at most once
+//!           | "thread" THREAD ("main" | "foreign" | THREAD "/" NTH) ["entry=" ID16]    in order, from t0
+//!           | "object" OBJECT ["symbol=" STRING] ["recursive" | "error-checking"] ["shared"]
+//!           | "site" ID16 KIND STRING ":" LINE ":" COLUMN STRING STRING   file, function, callee
+//! event     = THREAD OP {attribute}                      one a line
+//! attribute = "begin" | "end"                            one of two moments; neither: the only one
+//!           | OBJECT                                     what it works on; for waits a second one, the mutex
+//!           | THREAD                                     the thread made, joined, detached or notified
+//!           | "waker=" THREAD "/" NTH                    what ended a wait: that thread's NTH (from 0) signal or
+//!                                                        broadcast of the same condition variable
+//!           | "count=" NUMBER                            of a barrier's or semaphore's init
+//!           | "=" NUMBER                                 the result; missing if the call has none
+//!           | "unwound"                                  cancelled, or left by an exception
+//!           | "@" ID16                                   the site; missing in code without hooks
+//! THREAD    = "t" NUMBER         OBJECT = PREFIX NUMBER, numbered by class in order of their lines
+//! KIND      = "true" | "derived" | "entry" | "exit"
+//! ```
+//! A place in the order is a line's place among the event lines and is not written, and a waker is named by
+//! its thread, so that one more event changes one line of a diff. The last line makes a file that was cut
+//! off recognizable. The words of [`RESERVED`] belong to later versions.
+
+use super::fault::seq_of;
+use super::lex::quote;
+use super::{Completeness, Event, MutexKind, ObjectId, Phase, Schedule, Seq, SiteId, ThreadId};
+use crate::hooks::Effect;
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io;
+
+/// First word of a file.
+pub const MAGIC: &str = "covsched-schedule";
+/// Version of the format.
+pub const VERSION: u32 = 1;
+/// Words that begin lines of later versions: conditions on inputs, race order constraints, epochs.
+pub const RESERVED: &[&str] = &["precondition", "race", "epoch", "branches"];
+
+/// Where the site column begins.
+const SITE_COLUMN: usize = 40;
+/// How much text is gathered before it is written.
+const CHUNK: usize = 1 << 16;
+
+/// Writes a schedule. One that breaks the rules of [`super::verify`] may have no text (a wait whose waker is
+/// no signal of its condition variable); that is an error of kind `InvalidInput`.
+pub fn write(schedule: &Schedule, out: &mut dyn io::Write) -> io::Result<()> {
+    let mut text = String::with_capacity(2 * CHUNK);
+    write_header(schedule, &mut text);
+    let names = Names::new(schedule);
+    let mut signals = SignalCounts::default();
+    for (index, event) in schedule.events.iter().enumerate() {
+        signals.note(index, event);
+        write_event(event, &names, &signals, &mut text).map_err(|what| {
+            io::Error::new(io::ErrorKind::InvalidInput, format!("event {}: {what}", index + 1))
+        })?;
+        if text.len() >= CHUNK {
+            out.write_all(text.as_bytes())?;
+            text.clear();
+        }
+    }
+    text.push_str("end\n");
+    out.write_all(text.as_bytes())
+}
+
+/// The text of a schedule; see [`write`].
+pub fn to_text(schedule: &Schedule) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    write(schedule, &mut bytes)?;
+    String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e))
+}
+
+fn write_header(schedule: &Schedule, text: &mut String) {
+    let line = |text: &mut String, arguments: std::fmt::Arguments<'_>| {
+        // Writing to a string cannot fail.
+        let _ = text.write_fmt(arguments);
+    };
+    line(text, format_args!("{MAGIC} {VERSION}\nprogram "));
+    quote(&schedule.program, text);
+    line(text, format_args!(" {}\ncommand", schedule.program_id));
+    for argument in &schedule.command {
+        text.push(' ');
+        quote(argument, text);
+    }
+    text.push('\n');
+    match &schedule.completeness {
+        Completeness::Complete => text.push_str("complete\n"),
+        Completeness::Incomplete(reason) => {
+            text.push_str("incomplete ");
+            quote(reason, text);
+            text.push('\n');
+        }
+    }
+    if schedule.forked {
+        text.push_str("forked\n");
+    }
+    for (number, thread) in schedule.threads.iter().enumerate() {
+        match thread.parent {
+            Some(parent) => line(text, format_args!("thread t{number} {parent}/{}", thread.nth)),
+            None if number == 0 => text.push_str("thread t0 main"),
+            None => line(text, format_args!("thread t{number} foreign")),
+        }
+        if let Some(entry) = thread.entry {
+            line(text, format_args!(" entry={entry}"));
+        }
+        text.push('\n');
+    }
+    for object in &schedule.objects {
+        line(text, format_args!("object {object}"));
+        if let Some(symbol) = &object.symbol {
+            text.push_str(" symbol=");
+            quote(symbol, text);
+        }
+        text.push_str(match object.mutex_kind {
+            MutexKind::Normal => "",
+            MutexKind::Recursive => " recursive",
+            MutexKind::ErrorChecking => " error-checking",
+        });
+        text.push_str(if object.shared { " shared\n" } else { "\n" });
+    }
+    for site in schedule.sites.values() {
+        line(text, format_args!("site {} {} ", site.id, site.kind.name()));
+        quote(&site.file, text);
+        line(text, format_args!(":{}:{} ", site.line, site.column));
+        quote(&site.function, text);
+        text.push(' ');
+        quote(&site.callee, text);
+        text.push('\n');
+    }
+    line(text, format_args!("events {}\n", schedule.events.len()));
+}
+
+/// The words that many events share, made once.
+struct Names {
+    threads: Vec<String>,
+    objects: Vec<String>,
+    sites: HashMap<SiteId, String>,
+}
+
+impl Names {
+    fn new(schedule: &Schedule) -> Names {
+        let site_words = |(&id, site): (&SiteId, &crate::site::Site)| {
+            let mut words = format!("@{id}");
+            let file = site.file.rsplit('/').next().unwrap_or_default();
+            if site.line != 0 {
+                let _ = write!(words, "  # {file}:{} {}", site.line, site.function);
+            } else if !site.function.is_empty() {
+                let _ = write!(words, "  # {}", site.function);
+            }
+            // A comment must stay on its line, whatever a file is called.
+            (id, words.replace(|c: char| c.is_control(), " "))
+        };
+        Names {
+            threads: (0..schedule.threads.len()).map(|number| format!("t{number}")).collect(),
+            objects: schedule.objects.iter().map(ToString::to_string).collect(),
+            sites: schedule.sites.iter().map(site_words).collect(),
+        }
+    }
+
+    fn thread(&self, thread: ThreadId) -> Result<&str, String> {
+        self.threads.get(thread.0 as usize).map(String::as_str).ok_or_else(|| format!("no thread {thread}"))
+    }
+
+    fn object(&self, object: ObjectId) -> Result<&str, String> {
+        self.objects
+            .get(object.0 as usize)
+            .map(String::as_str)
+            .ok_or_else(|| format!("no object {}", object.0))
+    }
+}
+
+/// Which signal of its thread and condition variable each signal is.
+#[derive(Default)]
+struct SignalCounts {
+    counts: HashMap<(ThreadId, ObjectId), u64>,
+    nth: HashMap<Seq, (ThreadId, ObjectId, u64)>,
+}
+
+impl SignalCounts {
+    fn note(&mut self, index: usize, event: &Event) {
+        let Some(object) = event.object else { return };
+        if matches!(event.op.effect(), Effect::Signal | Effect::Broadcast) {
+            let count = self.counts.entry((event.thread, object)).or_default();
+            self.nth.insert(seq_of(index), (event.thread, object, *count));
+            *count += 1;
+        }
+    }
+}
+
+fn write_event(
+    event: &Event,
+    names: &Names,
+    signals: &SignalCounts,
+    text: &mut String,
+) -> Result<(), String> {
+    let start = text.len();
+    text.push_str(names.thread(event.thread)?);
+    text.push(' ');
+    text.push_str(event.op.name());
+    match event.phase {
+        Phase::Both => {}
+        Phase::Begin => text.push_str(" begin"),
+        Phase::End => text.push_str(" end"),
+    }
+    if event.mutex.is_some() && event.object.is_none() {
+        return Err("a mutex without a condition variable".to_owned());
+    }
+    for object in [event.object, event.mutex].into_iter().flatten() {
+        text.push(' ');
+        text.push_str(names.object(object)?);
+    }
+    if let Some(child) = event.child {
+        text.push(' ');
+        text.push_str(names.thread(child)?);
+    }
+    if let Some(waker) = event.waker {
+        match signals.nth.get(&waker) {
+            Some(&(thread, object, nth)) if Some(object) == event.object => {
+                let _ = write!(text, " waker={thread}/{nth}");
+            }
+            _ => return Err(format!("its waker, event {waker}, is no earlier signal of the same object")),
+        }
+    }
+    if let Some(count) = event.count {
+        let _ = write!(text, " count={count}");
+    }
+    match event.result {
+        None => {}
+        Some(0) => text.push_str(" =0"),
+        Some(result) => {
+            let _ = write!(text, " ={result}");
+        }
+    }
+    if event.unwound {
+        text.push_str(" unwound");
+    }
+    if !event.site.is_none() {
+        text.push(' ');
+        const BLANKS: &str = "                                        ";
+        text.push_str(&BLANKS[..SITE_COLUMN.saturating_sub(text.len() - start)]);
+        match names.sites.get(&event.site) {
+            Some(words) => text.push_str(words),
+            None => {
+                let _ = write!(text, "@{}", event.site);
+            }
+        }
+    }
+    text.push('\n');
+    Ok(())
+}
