@@ -1,1 +1,150 @@
-//! The plugin.
+//! libcovsched.so: everything of covsched that reads or writes LLVM IR. The CLI uses it as an rlib.
+//!
+//! - [`parameters`]: the passes by name
+//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`]: what the passes do with it; [`report`]
+//! - [`bitcode`]: the whole program's bitcode, from an executable
+//!
+//! This file registers the passes, and catches panics at the C boundary: a bug in covsched is an LLVM error.
+//! Registration goes through the bridge and not through `llvm-plugin`'s macro, for three reasons: the passes must
+//! be required (a bisecting user would lose his sites), must have their names in `-print-after=` and
+//! `-debug-pass-manager`, and one guard must stand around all calls from C++. `llvm-plugin` brings llvm-sys and
+//! links libLLVM dynamically, so that LLVM is in the process once.
+
+pub mod analysis;
+pub mod bitcode;
+pub mod instrument;
+pub mod ir;
+pub mod parameters;
+pub mod report;
+
+pub use ir::demangle;
+
+use ir::bridge::{cov_register_passes, PassCallbacks, Text};
+use ir::{Module, Severity};
+use llvm_plugin::inkwell::llvm_sys::prelude::LLVMModuleRef;
+use llvm_plugin::PassPluginLibraryInfo;
+use parameters::{InstrumentOptions, ParameterError, Pass};
+use std::any::Any;
+use std::ffi::c_void;
+use std::panic::{catch_unwind, AssertUnwindSafe};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+
+/// What a pass in a pipeline was told. From the environment it may be nonsense, which only a run can report.
+type Told = Result<Pass, ParameterError>;
+
+/// `CovPass` of the bridge.
+fn raw_pass(pass: &Pass) -> u8 {
+    match pass {
+        Pass::Instrument(_) => 1,
+        Pass::Lower => 2,
+        Pass::PrintSites => 3,
+    }
+}
+
+fn into_raw(told: Told) -> *mut c_void {
+    Box::into_raw(Box::new(told)).cast()
+}
+
+/// LLVM tries an element several times, as several kinds of pass; a complaint is printed once.
+fn complain_once(message: String) {
+    static LAST: Mutex<String> = Mutex::new(String::new());
+    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if *last != message {
+        eprintln!("covsched: {message}");
+        *last = message;
+    }
+}
+
+extern "C" fn parse_pass(text: Text, parameters: *mut *mut c_void) -> u8 {
+    let parsed = catch_unwind(|| {
+        // SAFETY: LLVM's text, for the length of this call.
+        let text = unsafe { text.to_text() };
+        parameters::parse(&text)
+    });
+    match parsed {
+        Ok(Ok(Some(pass))) => {
+            // SAFETY: the bridge gives a place for the pointer.
+            unsafe { *parameters = into_raw(Ok(pass)) };
+            raw_pass(&pass)
+        }
+        Ok(Ok(None)) => 0,
+        Ok(Err(error)) => {
+            complain_once(error.to_string());
+            0
+        }
+        Err(panic) => {
+            complain_once(describe_bug(panic.as_ref()));
+            0
+        }
+    }
+}
+
+extern "C" fn pass_from_environment(pass: u8) -> *mut c_void {
+    let told = if pass == raw_pass(&Pass::Lower) {
+        Ok(Pass::Lower)
+    } else {
+        let text = std::env::var_os(parameters::ENVIRONMENT).unwrap_or_default();
+        parameters::parse_environment(&text.to_string_lossy()).map(Pass::Instrument)
+    };
+    into_raw(told)
+}
+
+extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) -> bool {
+    // SAFETY: `into_raw` made the parameters; LLVM gives a module for the length of the run.
+    let (told, module) = unsafe { (&*parameters.cast::<Told>(), Module::from_raw(module)) };
+    let run = AssertUnwindSafe(|| match told {
+        Ok(Pass::Instrument(options)) => instrument::instrument(module, *options),
+        Ok(Pass::Lower) => instrument::lower::lower(module),
+        Ok(Pass::PrintSites) => {
+            instrument::print::print_sites(module);
+            false
+        }
+        Err(error) => {
+            module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
+            // The error ends the compilation; until then the module is at least a whole one.
+            instrument::instrument(module, InstrumentOptions::default())
+        }
+    });
+    catch_unwind(run).unwrap_or_else(|panic| {
+        module.report(Severity::Error, &describe_bug(panic.as_ref()));
+        true
+    })
+}
+
+extern "C" fn drop_parameters(parameters: *mut c_void) {
+    // SAFETY: `into_raw` made them, and the bridge drops them once.
+    drop(unsafe { Box::from_raw(parameters.cast::<Told>()) });
+}
+
+fn describe_bug(panic: &(dyn Any + Send)) -> String {
+    let what = panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("no message");
+    format!("bug in covsched: {what}")
+}
+
+extern "C" fn register(pass_builder: *mut c_void) {
+    let callbacks = PassCallbacks {
+        parse: parse_pass,
+        from_environment: pass_from_environment,
+        run: run_pass,
+        drop: drop_parameters,
+    };
+    debug_assert_ne!(pass_builder, null_mut());
+    // SAFETY: LLVM gives its pass builder, which copies the callbacks.
+    unsafe { cov_register_passes(pass_builder, &callbacks) }
+}
+
+/// What LLVM asks a plugin for.
+#[no_mangle]
+pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
+    PassPluginLibraryInfo {
+        api_version: llvm_plugin::get_llvm_plugin_api_version__(),
+        plugin_name: c"covsched".as_ptr().cast(),
+        plugin_version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr(),
+        plugin_registrar: register,
+    }
+}

@@ -1,0 +1,184 @@
+// The C++ bridge: what covsched needs of LLVM and the LLVM C API does not have. Thin: each function does one
+// thing to the IR, decides nothing, and only plain data crosses. src/ir/bridge.rs declares the same functions
+// and is the only Rust file that calls them; which function does what to a module is decided in Rust.
+//
+// Ground rules. No exceptions. Texts are pointer and length, valid until the module changes; the Rust side
+// copies them. Callbacks must not change the module.
+
+#ifndef COVSCHED_BRIDGE_H
+#define COVSCHED_BRIDGE_H
+
+#include <cstddef>
+#include <cstdint>
+
+#include "llvm-c/Types.h"
+
+extern "C" {
+
+struct CovText {
+  const char *data;
+  size_t len;
+};
+
+/// A source location; line 0 and an empty file where it is unknown.
+struct CovLocation {
+  CovText file;
+  uint32_t line;
+  uint32_t column;
+};
+
+enum CovLinkage : uint8_t { COV_EXTERNAL, COV_INTERNAL };
+
+enum CovFunctionFlags : uint32_t {
+  COV_DECLARED = 1 << 0,       // no body, or one that is only here to be inlined (then COV_HAS_BODY too)
+  COV_HAS_BODY = 1 << 1,
+  COV_INTRINSIC = 1 << 2,
+  COV_INTERPOSABLE = 1 << 3,   // the body may be replaced by one that does something else
+  COV_NAKED = 1 << 4,
+  COV_COROUTINE = 1 << 5,      // not split yet
+  COV_FUNCLET_EH = 1 << 6,     // personality with funclets: calls need bundles
+  COV_INSTRUMENTED = 1 << 7,   // carries the mark
+  COV_CANNOT_SYNC = 1 << 8,    // attributes rule out writing memory or synchronizing
+  COV_PTR_OF_PTR = 1 << 9,     // ptr (ptr)
+  COV_INT_OF_PTR = 1 << 10,    // i32 (ptr)
+  COV_VOID_OF_PTR = 1 << 11,   // void (ptr)
+  COV_VARIADIC = 1 << 12,
+};
+
+struct CovFunction {
+  LLVMValueRef function;
+  CovText name;     // linkage name, without LLVM's escape
+  CovText file;     // file of its definition, from debug info; empty if unknown
+  uint32_t flags;   // CovFunctionFlags
+  CovLinkage linkage;
+};
+
+enum CovForm : uint8_t { COV_CALL, COV_INVOKE, COV_CALLBR, COV_RETURN };
+enum CovTarget : uint8_t { COV_DIRECT, COV_INDIRECT, COV_ASM };
+enum CovInstFlags : uint8_t {
+  COV_MUSTTAIL = 1 << 0,       // a call that must be followed by its return; a return that follows one
+  COV_RETURNS_TWICE = 1 << 1,
+  COV_CALL_CANNOT_SYNC = 1 << 2,
+  COV_GUARDED = 1 << 3,        // a marker that cov_guard_call did
+};
+
+/// A call or a return.
+struct CovInst {
+  LLVMValueRef inst;
+  LLVMValueRef named;     // the global that is called, casts stripped; null if none
+  LLVMValueRef function;  // the function behind it, aliases that hold resolved; null if none
+  CovForm form;
+  CovTarget target;
+  uint8_t flags;          // CovInstFlags
+};
+
+/// Types, in the order of core's `Word`.
+enum CovWord : uint8_t { COV_PTR, COV_INT, COV_UINT, COV_ULONG, COV_SITE, COV_VOID, COV_NEVER };
+
+enum CovSeverity : uint8_t { COV_ERROR, COV_WARNING };
+
+// --- Reading ------------------------------------------------------------------------------------------------
+
+void cov_functions(LLVMModuleRef module, void (*visit)(void *, const CovFunction *), void *context);
+/// Calls (intrinsics and debug records left out) and returns of a function, in order.
+void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), void *context);
+CovText cov_source_name(LLVMModuleRef module);
+/// The linkage name of a global, without LLVM's escape.
+CovText cov_name(LLVMValueRef global);
+/// Of an instruction, or of a function's definition.
+CovLocation cov_location(LLVMValueRef value);
+/// Whether a call's arguments and result fit. Arguments after `required` may be missing.
+bool cov_call_fits(LLVMValueRef call, const CovWord *params, size_t count, size_t required, CovWord result);
+/// The defined functions that an argument may be, through casts, selects, phis and aliases.
+void cov_functions_behind(LLVMValueRef call, size_t argument, void (*visit)(void *, LLVMValueRef),
+                          void *context);
+/// Whether a function's address is used as data: not called, not in a vtable, not in LLVM's own lists, not
+/// given to a function that `harmless` accepts by name.
+bool cov_address_escapes(LLVMValueRef function, bool (*harmless)(CovText));
+/// Whether something that is not yet instrumented uses the function's address other than to call it or to
+/// compare it with null. `first` gets an instruction that does, or null.
+bool cov_address_used(LLVMValueRef function, LLVMValueRef *first);
+/// The bytes of every constant in a section.
+void cov_section_data(LLVMModuleRef module, CovText section, void (*visit)(void *, CovText), void *context);
+bool cov_has_flag(LLVMModuleRef module, CovText flag);
+
+// --- Changing -----------------------------------------------------------------------------------------------
+
+/// Declares a hook; null if its name is taken by something else. `marker`: touches only memory of its own,
+/// comes back, does not unwind. `like`: a function whose noreturn, nounwind and cold it shares; may be null.
+LLVMValueRef cov_declare_hook(LLVMModuleRef module, CovText symbol, const CovWord *params, size_t count,
+                              CovWord result, bool marker, LLVMValueRef like);
+/// Puts a call of `hook` in a call's place: its arguments, zeros up to the hook's own, `original` if not null,
+/// the site. Attributes, bundles, debug location, invoke-ness and tail kind stay. Returns the new call.
+LLVMValueRef cov_replace_call(LLVMValueRef call, LLVMValueRef hook, LLVMValueRef original, uint64_t site);
+/// Calls `hook` before an instruction: `value` if not null, the site if `site` is not null. The debug location
+/// is that of `location`, an instruction or a function. Returns the call.
+LLVMValueRef cov_insert_marker(LLVMValueRef before, LLVMValueRef hook, LLVMValueRef value,
+                               const uint64_t *site, LLVMValueRef location);
+/// Where markers at a function's start go: after its first allocas.
+LLVMValueRef cov_entry_point(LLVMValueRef function);
+/// Where a call's normal successor begins; may split an edge. Null if control does not come there.
+LLVMValueRef cov_point_after(LLVMValueRef call);
+/// The instruction after the landing pad of an invoke; null if it is no landing pad.
+LLVMValueRef cov_landing_point(LLVMValueRef invoke);
+/// A function with the original's type that calls the hook. One a linked object.
+LLVMValueRef cov_make_wrapper(LLVMModuleRef module, CovText name, LLVMValueRef hook, LLVMValueRef original,
+                              uint64_t site);
+/// Replaces what `cov_address_used` finds.
+void cov_replace_address(LLVMValueRef function, LLVMValueRef wrapper);
+void cov_mark_instrumented(LLVMValueRef function);
+void cov_set_flag(LLVMModuleRef module, CovText flag);
+/// A private constant in a section, 8-aligned. `retain`: linkers keep it too, not only the compiler.
+void cov_add_section_data(LLVMModuleRef module, CovText name, CovText section, CovText bytes, bool retain);
+/// The byte that says whether the runtime does anything; made if missing.
+LLVMValueRef cov_active_byte(LLVMModuleRef module, CovText name);
+/// The record of core's `Registration` and the constructor that gives it to `hook`. One a linked object.
+void cov_add_registration(LLVMModuleRef module, CovText section, LLVMValueRef hook, LLVMValueRef active,
+                          uint32_t version, uint32_t size);
+/// Moves allocas of constant size to the head of the entry block, so that it can be split.
+void cov_gather_allocas(LLVMValueRef function);
+/// `call` becomes `if (*active) [unlikely] call`, and its result 0 otherwise.
+void cov_guard_call(LLVMValueRef call, LLVMValueRef active);
+
+// --- Reporting ----------------------------------------------------------------------------------------------
+
+/// Through the context, so that each tool reports in its own way. `at`: instruction, function or null.
+void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, CovText message);
+void cov_demangle(CovText name, void (*take)(void *, CovText), void *context);
+
+// --- Passes -------------------------------------------------------------------------------------------------
+
+enum CovPass : uint8_t { COV_NO_PASS, COV_INSTRUMENT, COV_LOWER, COV_PRINT_SITES };
+
+struct CovPassCallbacks {
+  /// Reads one element of -passes; gives the pass's parameters, which `drop` frees.
+  CovPass (*parse)(CovText text, void **parameters);
+  /// The same for a pass at an extension point.
+  void *(*from_environment)(CovPass pass);
+  /// Runs it; true if the module changed.
+  bool (*run)(CovPass pass, const void *parameters, LLVMModuleRef module);
+  void (*drop)(void *parameters);
+};
+
+void cov_register_passes(void *pass_builder, const CovPassCallbacks *callbacks);
+
+// --- Bitcode ------------------------------------------------------------------------------------------------
+
+void cov_write_bitcode(LLVMModuleRef module, void (*take)(void *, CovText), void *context);
+
+struct CovLinked;
+/// An empty module in a context of its own.
+CovLinked *cov_linked_new();
+void cov_linked_drop(CovLinked *linked);
+/// Links bitcode in. False and a message if it cannot be read or does not fit.
+bool cov_linked_add(CovLinked *linked, CovText name, CovText bitcode, void (*take)(void *, CovText),
+                    void *context);
+/// Names of what is used and not defined.
+void cov_linked_undefined(CovLinked *linked, void (*take)(void *, CovText), void *context);
+/// False and a message if the verifier finds something.
+bool cov_linked_verify(CovLinked *linked, void (*take)(void *, CovText), void *context);
+void cov_linked_write(CovLinked *linked, void (*take)(void *, CovText), void *context);
+
+}  // extern "C"
+
+#endif

@@ -1,0 +1,61 @@
+// Telling the user.
+
+#include "bridge.h"
+#include "llvm-c/Core.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instruction.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+
+using namespace llvm;
+
+namespace {
+
+/// A report that belongs to no function.
+class ModuleReport : public DiagnosticInfo {
+public:
+  ModuleReport(const Twine &Message, DiagnosticSeverity Severity)
+      : DiagnosticInfo(kind(), Severity), Message(Message) {}
+  void print(DiagnosticPrinter &Printer) const override { Printer << Message; }
+
+private:
+  static int kind() {
+    static const int Kind = getNextAvailablePluginDiagnosticKind();
+    return Kind;
+  }
+  const Twine &Message;
+};
+
+}  // namespace
+
+extern "C" {
+
+void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, CovText message) {
+  LLVMContext &Context = unwrap(module)->getContext();
+  DiagnosticSeverity Severity = severity == COV_ERROR ? DS_Error : DS_Warning;
+  Twine Message(StringRef(message.data, message.len));
+  if (!at) {
+    Context.diagnose(ModuleReport(Message, Severity));
+    return;
+  }
+  Value *Where = unwrap(at);
+  auto *I = dyn_cast<Instruction>(Where);
+  Function *F = I ? I->getFunction() : cast<Function>(Where);
+  DiagnosticLocation Location;
+  if (I && I->getDebugLoc())
+    Location = DiagnosticLocation(I->getDebugLoc());
+  else if (DISubprogram *Program = F->getSubprogram())
+    Location = DiagnosticLocation(Program);
+  Context.diagnose(DiagnosticInfoUnsupported(*F, Message, Location, Severity));
+}
+
+void cov_demangle(CovText name, void (*take)(void *, CovText), void *context) {
+  std::string Text = demangle(std::string(name.data, name.len));
+  take(context, {Text.data(), Text.size()});
+}
+
+}  // extern "C"

@@ -1,0 +1,32 @@
+// What the bridge's files share among themselves.
+
+#ifndef COVSCHED_SHARED_H
+#define COVSCHED_SHARED_H
+
+#include "bridge.h"
+
+namespace llvm {
+class Function;
+class Module;
+class Type;
+class Use;
+}  // namespace llvm
+
+namespace covsched {
+
+/// The function attribute of functions that are done. Functions carry it, not modules: LTO merges modules
+/// that were instrumented with modules that were not.
+constexpr const char *InstrumentedAttribute = "covsched-instrumented";
+
+/// The call attribute of guarded markers. Attributes outlive copying and linking; metadata may not.
+constexpr const char *GuardedAttribute = "covsched-guarded";
+
+bool isInstrumented(const llvm::Function &F);
+/// The type behind a word of the hook table.
+llvm::Type *typeOf(llvm::Module &M, CovWord Word);
+/// Whether code or data that is not done yet uses a synchronizing function's address: see cov_address_used.
+bool isAddressUse(const llvm::Use &U);
+
+}  // namespace covsched
+
+#endif

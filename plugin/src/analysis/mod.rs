@@ -1,0 +1,4 @@
+//! Analyses of a module.
+
+pub mod calls;
+pub mod threads;

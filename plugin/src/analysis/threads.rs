@@ -1,0 +1,83 @@
+//! Which functions may be a thread's: they get an entry and exits.
+//!
+//! - what is passed to `pthread_create` or `thrd_create`, whatever its type;
+//! - `std::thread::_State_impl<...>::_M_run`, which libstdc++'s own thread function calls;
+//! - every function with a thread function's type whose address is data: it may reach a `pthread_create` through a
+//!   structure, a pool, another file;
+//! - every external function of pthread's own type, ptr (ptr), that calls anything: another file may pass it. (A
+//!   function that calls nothing is more likely a getter; as a thread's it has an entry without a site.)
+//!
+//! Too many is harmless: the runtime counts an entry only where a thread begins. The copy of an inline function in
+//! a file that does not take its address has no entry; if the linker keeps that copy, the entry has no site.
+
+use crate::analysis::calls::{Body, Calls, Meaning};
+use crate::ir::{Form, Function, FunctionFacts, Target};
+use covsched_core::hooks::{Effect, Op};
+use std::collections::HashSet;
+
+/// What a function is to a thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The program's `main`.
+    Main,
+    /// A thread may start here.
+    Thread,
+    /// Neither.
+    None,
+}
+
+/// The functions that this module passes to a thread-creating call.
+pub fn passed_to_create<'m>(calls: &Calls<'m>) -> HashSet<Function<'m>> {
+    let mut found = HashSet::new();
+    for body in calls.bodies() {
+        for call in &body.calls {
+            if let Meaning::True(hook) = calls.meaning(call) {
+                if let Some(argument) = start_argument(hook.op).filter(|_| !hook.takes_original()) {
+                    found.extend(call.inst.functions_behind(argument));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Which argument of a thread-creating call is the thread's function.
+fn start_argument(op: Op) -> Option<usize> {
+    match op {
+        Op::pthread_create => Some(2),
+        Op::thrd_create => Some(1),
+        _ => {
+            debug_assert!(op.effect() != Effect::Create);
+            None
+        }
+    }
+}
+
+/// What a defined function is to a thread.
+pub fn role<'m>(body: &Body<'m>, passed: &HashSet<Function<'m>>) -> Role {
+    let facts = &body.facts;
+    if facts.name == "main" && !facts.internal {
+        return Role::Main;
+    }
+    let is_thread = passed.contains(&facts.function)
+        || is_std_thread_run(&facts.name)
+        || is_shared_thread_function(facts, body)
+        || (facts.is_thread_like() && facts.function.address_escapes());
+    if is_thread {
+        Role::Thread
+    } else {
+        Role::None
+    }
+}
+
+fn is_std_thread_run(name: &str) -> bool {
+    name.starts_with("_ZNSt6thread11_State_impl") && name.ends_with("6_M_runEv")
+}
+
+fn is_shared_thread_function(facts: &FunctionFacts<'_>, body: &Body<'_>) -> bool {
+    // A C++ thread function takes a void pointer; most other functions of this type are members that take `this`.
+    let fits_by_name = !facts.name.starts_with("_Z") || facts.name.ends_with("Pv");
+    let calls_something =
+        body.calls.iter().any(|call| call.form != Form::Return && call.target != Target::Asm);
+    facts.is_ptr_of_ptr() && !facts.internal && !facts.is_declared() && fits_by_name && calls_something
+}

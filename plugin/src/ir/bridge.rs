@@ -1,0 +1,318 @@
+//! The C++ bridge, declared: the same functions as in `cpp/bridge.h`, and the enums that its small integers
+//! become. Only `ir` names anything in here.
+
+use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use std::ffi::{c_char, c_void};
+
+use covsched_core::hooks::Word;
+
+/// Text that LLVM owns; valid until the module changes.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Text {
+    data: *const c_char,
+    len: usize,
+}
+
+impl Text {
+    /// Lends text or bytes to LLVM for the length of a call.
+    pub(crate) fn new(bytes: impl AsRef<[u8]>) -> Text {
+        let bytes = bytes.as_ref();
+        Text { data: bytes.as_ptr().cast(), len: bytes.len() }
+    }
+
+    /// The bytes.
+    ///
+    /// # Safety
+    /// What lent them still stands.
+    pub(crate) unsafe fn bytes<'a>(self) -> &'a [u8] {
+        if self.len == 0 {
+            return &[];
+        }
+        // SAFETY: the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.data.cast(), self.len) }
+    }
+
+    /// A copy. Linkage names and file names may hold any bytes; tables and reports need text.
+    ///
+    /// # Safety
+    /// As for [`Text::bytes`].
+    pub(crate) unsafe fn to_text(self) -> String {
+        // SAFETY: the caller's promise.
+        String::from_utf8_lossy(unsafe { self.bytes() }).into_owned()
+    }
+}
+
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct RawLocation {
+    pub(crate) file: Text,
+    pub(crate) line: u32,
+    pub(crate) column: u32,
+}
+
+#[repr(C)]
+pub(crate) struct RawFunction {
+    pub(crate) function: LLVMValueRef,
+    pub(crate) name: Text,
+    pub(crate) file: Text,
+    pub(crate) flags: u32,
+    pub(crate) linkage: u8,
+}
+
+/// Bits of [`RawFunction::flags`].
+pub(crate) mod function_flags {
+    pub(crate) const DECLARED: u32 = 1 << 0;
+    pub(crate) const HAS_BODY: u32 = 1 << 1;
+    pub(crate) const INTRINSIC: u32 = 1 << 2;
+    pub(crate) const INTERPOSABLE: u32 = 1 << 3;
+    pub(crate) const NAKED: u32 = 1 << 4;
+    pub(crate) const COROUTINE: u32 = 1 << 5;
+    pub(crate) const FUNCLET_EH: u32 = 1 << 6;
+    pub(crate) const INSTRUMENTED: u32 = 1 << 7;
+    pub(crate) const CANNOT_SYNC: u32 = 1 << 8;
+    pub(crate) const PTR_OF_PTR: u32 = 1 << 9;
+    pub(crate) const INT_OF_PTR: u32 = 1 << 10;
+    pub(crate) const VOID_OF_PTR: u32 = 1 << 11;
+    pub(crate) const VARIADIC: u32 = 1 << 12;
+}
+
+/// [`RawFunction::linkage`] of a function that only its translation unit sees.
+pub(crate) const INTERNAL: u8 = 1;
+
+#[repr(C)]
+pub(crate) struct RawInst {
+    pub(crate) inst: LLVMValueRef,
+    pub(crate) named: LLVMValueRef,
+    pub(crate) function: LLVMValueRef,
+    pub(crate) form: u8,
+    pub(crate) target: u8,
+    pub(crate) flags: u8,
+}
+
+/// Bits of [`RawInst::flags`].
+pub(crate) mod inst_flags {
+    pub(crate) const MUSTTAIL: u8 = 1 << 0;
+    pub(crate) const RETURNS_TWICE: u8 = 1 << 1;
+    pub(crate) const CANNOT_SYNC: u8 = 1 << 2;
+    pub(crate) const GUARDED: u8 = 1 << 3;
+}
+
+/// How an instruction calls, or that it returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// `call`.
+    Call,
+    /// `invoke`.
+    Invoke,
+    /// `callbr`.
+    Callbr,
+    /// `ret`.
+    Return,
+}
+
+impl Form {
+    pub(crate) fn from_raw(raw: u8) -> Form {
+        match raw {
+            0 => Form::Call,
+            1 => Form::Invoke,
+            2 => Form::Callbr,
+            3 => Form::Return,
+            _ => unreachable!("the bridge knows four forms"),
+        }
+    }
+}
+
+/// What a call calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// A global, by name.
+    Direct,
+    /// Through a value.
+    Indirect,
+    /// Inline assembly.
+    Asm,
+}
+
+impl Target {
+    pub(crate) fn from_raw(raw: u8) -> Target {
+        match raw {
+            0 => Target::Direct,
+            1 => Target::Indirect,
+            2 => Target::Asm,
+            _ => unreachable!("the bridge knows three targets"),
+        }
+    }
+}
+
+/// A word of the hook table, as `CovWord`.
+pub(crate) fn raw_word(word: Word) -> u8 {
+    match word {
+        Word::Ptr => 0,
+        Word::Int => 1,
+        Word::Uint => 2,
+        Word::Ulong => 3,
+        Word::Site => 4,
+        Word::Void => 5,
+        Word::Never => 6,
+    }
+}
+
+/// How bad a report is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// The tool exits 1.
+    Error,
+    /// The tool goes on.
+    Warning,
+}
+
+impl Severity {
+    pub(crate) fn raw(self) -> u8 {
+        match self {
+            Severity::Error => 0,
+            Severity::Warning => 1,
+        }
+    }
+}
+
+pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
+
+/// As `CovPassCallbacks`.
+#[repr(C)]
+pub(crate) struct PassCallbacks {
+    pub(crate) parse: extern "C" fn(Text, *mut *mut c_void) -> u8,
+    pub(crate) from_environment: extern "C" fn(u8) -> *mut c_void,
+    pub(crate) run: extern "C" fn(u8, *const c_void, LLVMModuleRef) -> bool,
+    pub(crate) drop: extern "C" fn(*mut c_void),
+}
+
+/// A module under construction, on the other side.
+#[repr(C)]
+pub(crate) struct RawLinked {
+    _private: [u8; 0],
+}
+
+extern "C" {
+    pub(crate) fn cov_functions(
+        module: LLVMModuleRef,
+        visit: extern "C" fn(*mut c_void, *const RawFunction),
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_scan(
+        function: LLVMValueRef,
+        visit: extern "C" fn(*mut c_void, *const RawInst),
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_source_name(module: LLVMModuleRef) -> Text;
+    pub(crate) fn cov_name(global: LLVMValueRef) -> Text;
+    pub(crate) fn cov_location(value: LLVMValueRef) -> RawLocation;
+    pub(crate) fn cov_call_fits(
+        call: LLVMValueRef,
+        params: *const u8,
+        count: usize,
+        required: usize,
+        result: u8,
+    ) -> bool;
+    pub(crate) fn cov_functions_behind(
+        call: LLVMValueRef,
+        argument: usize,
+        visit: extern "C" fn(*mut c_void, LLVMValueRef),
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_address_escapes(function: LLVMValueRef, harmless: extern "C" fn(Text) -> bool) -> bool;
+    pub(crate) fn cov_address_used(function: LLVMValueRef, first: *mut LLVMValueRef) -> bool;
+    pub(crate) fn cov_section_data(
+        module: LLVMModuleRef,
+        section: Text,
+        visit: TakeText,
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_has_flag(module: LLVMModuleRef, flag: Text) -> bool;
+
+    pub(crate) fn cov_declare_hook(
+        module: LLVMModuleRef,
+        symbol: Text,
+        params: *const u8,
+        count: usize,
+        result: u8,
+        marker: bool,
+        like: LLVMValueRef,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_replace_call(
+        call: LLVMValueRef,
+        hook: LLVMValueRef,
+        original: LLVMValueRef,
+        site: u64,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_insert_marker(
+        before: LLVMValueRef,
+        hook: LLVMValueRef,
+        value: LLVMValueRef,
+        site: *const u64,
+        location: LLVMValueRef,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_entry_point(function: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_point_after(call: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_landing_point(invoke: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_make_wrapper(
+        module: LLVMModuleRef,
+        name: Text,
+        hook: LLVMValueRef,
+        original: LLVMValueRef,
+        site: u64,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_replace_address(function: LLVMValueRef, wrapper: LLVMValueRef);
+    pub(crate) fn cov_mark_instrumented(function: LLVMValueRef);
+    pub(crate) fn cov_set_flag(module: LLVMModuleRef, flag: Text);
+    pub(crate) fn cov_add_section_data(
+        module: LLVMModuleRef,
+        name: Text,
+        section: Text,
+        bytes: Text,
+        retain: bool,
+    );
+    pub(crate) fn cov_active_byte(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
+    pub(crate) fn cov_add_registration(
+        module: LLVMModuleRef,
+        section: Text,
+        hook: LLVMValueRef,
+        active: LLVMValueRef,
+        version: u32,
+        size: u32,
+    );
+    pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
+    pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef);
+
+    pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
+    pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);
+
+    pub(crate) fn cov_register_passes(pass_builder: *mut c_void, callbacks: *const PassCallbacks);
+
+    pub(crate) fn cov_write_bitcode(module: LLVMModuleRef, take: TakeText, context: *mut c_void);
+    pub(crate) fn cov_linked_new() -> *mut RawLinked;
+    pub(crate) fn cov_linked_drop(linked: *mut RawLinked);
+    pub(crate) fn cov_linked_add(
+        linked: *mut RawLinked,
+        name: Text,
+        bitcode: Text,
+        take: TakeText,
+        context: *mut c_void,
+    ) -> bool;
+    pub(crate) fn cov_linked_undefined(linked: *mut RawLinked, take: TakeText, context: *mut c_void);
+    pub(crate) fn cov_linked_verify(linked: *mut RawLinked, take: TakeText, context: *mut c_void) -> bool;
+    pub(crate) fn cov_linked_write(linked: *mut RawLinked, take: TakeText, context: *mut c_void);
+}
+
+/// Pushes a text that the bridge gives into the `Vec<Vec<u8>>` behind `context`.
+pub(crate) extern "C" fn push_bytes(context: *mut c_void, text: Text) {
+    // SAFETY: `collect_bytes` gave the context, and LLVM the text.
+    unsafe { (*context.cast::<Vec<Vec<u8>>>()).push(text.bytes().to_vec()) };
+}
+
+/// Everything that the bridge gives to a [`TakeText`] while `call` runs.
+pub(crate) fn collect_bytes<R>(call: impl FnOnce(TakeText, *mut c_void) -> R) -> (Vec<Vec<u8>>, R) {
+    let mut texts: Vec<Vec<u8>> = Vec::new();
+    let result = call(push_bytes, (&raw mut texts).cast());
+    (texts, result)
+}

@@ -1,0 +1,3 @@
+//! What the passes tell the user.
+
+pub mod limits;
