@@ -17,8 +17,10 @@ use crate::rawlog::Plain;
 
 /// The linker section of site tables. A C identifier, so that linkers define `__start_` and `__stop_`.
 pub const SECTION: &str = "covsched_sites";
-/// The section in which the bitcode is kept; not loaded. See [`BitcodeHeader`].
-pub const BITCODE_SECTION: &str = ".llvmbc";
+/// The section in which the bitcode is kept; not loaded. See [`BitcodeHeader`]. LLVM emits only a few names as
+/// sections that are not loaded; `.llvmbc` is one too, but nm, ar and ranlib take an object with it for a bitcode
+/// file, find no symbols in it and leave it out of an archive's index.
+pub const BITCODE_SECTION: &str = ".llvmcmd";
 /// Magic word of [`TableHeader`].
 pub const MAGIC: [u8; 8] = *b"CVSITES\0";
 /// Magic word of [`BitcodeHeader`].
