@@ -1,2 +1,40 @@
-//! The command line.
-fn main() {}
+//! The command line. One subcommand is one file or folder; `cc` and `c++` read clang's arguments themselves,
+//! everything else is declared in [`commands`].
+//!
+//! Exit codes: 0 done, 1 something was found, 2 usage or bad input, 70 a bug in covsched. `record` passes
+//! the program's own exit code through, `cc` and `c++` are clang once they have looked at the arguments.
+
+mod bitcode;
+mod commands;
+mod compile;
+mod elf;
+mod failure;
+mod install;
+mod names;
+mod record;
+mod schedule_file;
+mod show;
+mod sites;
+mod verify;
+
+use failure::Failure;
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    std::panic::set_hook(Box::new(|info| {
+        eprintln!("bug in covsched: {info}");
+        eprintln!("Please report it with the command line that caused it.");
+    }));
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    let outcome = std::panic::catch_unwind(|| commands::run(arguments));
+    match outcome {
+        Ok(Ok(code)) => code,
+        Ok(Err(Failure::BrokenPipe)) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => {
+            eprintln!("covsched: {failure}");
+            failure.exit_code()
+        }
+        Err(_) => ExitCode::from(failure::BUG),
+    }
+}

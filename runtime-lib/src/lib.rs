@@ -1,1 +1,66 @@
-//! The runtime.
+//! covsched's runtime: the hooks that instrumented code calls (`libcovsched_rt.a`).
+//!
+//! # Ground rules
+//! 1. One gate: every event passes through [`gate`], and nothing else writes to a recording.
+//! 2. Own memory by mmap, own files by raw system calls ([`sys`]): never malloc, never a libc function that the
+//!    program may have replaced, that is a cancellation point, or that sets errno. What is called by
+//!    name is the wrapped function itself ([`real`]) and a few functions of glibc that have no other form
+//!    (thread-specific keys, fork handlers, `dl_iterate_phdr`).
+//! 3. The runtime does not unwind, and lets others unwind: C++ exceptions and glibc's cancellation pass through
+//!    hook frames. These frames have unwind tables and no destructors; where something must happen on the
+//!    way, [`guard`] does it. So no hook keeps a value with a `Drop` across a wrapped call.
+//! 4. errno after a hook is what the wrapped call left there.
+//! 5. A hook is as safe in a signal handler as the call that it wraps: `sem_post` takes no lock that its own
+//!    thread may hold. Locks of the runtime ([`lock`]) are taken with signals blocked where a handler could
+//!    want them.
+//! 6. Works before main, after exit handlers, in forked children, in threads that other code made, that are
+//!    detached or cancelled. A thread whose last destructor ran is no longer recorded.
+//! 7. Mode off costs one predictable branch a hook ([`exports`]).
+//!
+//! # Files
+//! One primitive is one file: [`mutex`], [`cond`], [`barrier`], [`rwlock`], [`spin`], [`sem`], [`once`],
+//! [`thread`], [`c11`], [`cxx`], [`process`]; [`exports`] makes the C symbols from core's tables, [`markers`] are
+//! the hooks that the pass adds. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
+//! [`options`], [`delay`], [`tls`], [`start`].
+//!
+//! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
+#![cfg_attr(not(test), no_std)]
+
+mod barrier;
+mod c11;
+mod clock;
+mod cond;
+mod cxx;
+mod delay;
+mod exports;
+mod gate;
+mod guard;
+mod hook;
+mod interpose;
+mod lock;
+mod log;
+mod markers;
+mod meta;
+mod mutex;
+mod once;
+mod options;
+mod parking;
+mod process;
+mod real;
+mod rwlock;
+mod sem;
+mod spin;
+mod start;
+mod sys;
+mod thread;
+mod threads;
+mod tls;
+
+/// A panic is a bug of covsched: say so and stop. The texts of panics are not kept (no formatting in here).
+#[cfg(not(test))]
+#[panic_handler]
+fn stop_on_bug(_: &core::panic::PanicInfo<'_>) -> ! {
+    sys::write_error(&["covsched: bug in the runtime: it panicked\n"]);
+    // SAFETY: no preconditions.
+    unsafe { libc::abort() }
+}

@@ -1,8 +1,8 @@
 //! Reader and writer together: what one writes the other reads; what is wrong is named with its line.
 
 use super::*;
-use crate::schedule::simulate::{recording_of, schedules};
-use crate::schedule::{assemble, text};
+use crate::schedule::simulate::schedules;
+use crate::schedule::text;
 use proptest::prelude::*;
 
 const SMALL: &str = r#"covsched-schedule 1
@@ -122,14 +122,19 @@ fn a_schedule_that_breaks_the_rules_may_have_no_text() {
 #[test]
 fn long_files_are_read_and_written_in_time() {
     // Not a benchmark: quadratic work would take minutes here.
-    let steps: Vec<u32> = (0..300_000u64).map(|i| crate::hash::mix(i) as u32).collect();
-    let schedule = assemble::assemble(recording_of(&steps), "a", &assemble::NoSymbols, "").unwrap();
+    let round = "t0 pthread_mutex_lock m0 =0\nt0 pthread_cond_wait begin c0 m0\nt1 pthread_cond_signal c0 =0\n\
+                 t0 pthread_cond_wait end c0 m0 waker=t1/NTH =0\nt0 pthread_mutex_unlock m0 =0 @0000000000000002\n";
+    let rounds: String = (0..100_000).map(|nth| round.replace("NTH", &nth.to_string())).collect();
+    let text =
+        SMALL.replace("events 7", "events 500000").replace("\"pthread_create\"", "\"pthread_mutex_unlock\"");
+    let head = &text[..text.find("t0 entry").unwrap()];
+    let text = format!("{head}{rounds}end\n");
     let started = std::time::Instant::now();
-    let text = text::to_text(&schedule).unwrap();
-    let wrote = started.elapsed();
-    assert_eq!(parse(&text).unwrap(), schedule);
-    let events = schedule.events.len();
-    println!("{events} events: written in {wrote:?}, read in {:?}", started.elapsed() - wrote);
+    let schedule = parse(&text).unwrap();
+    let read = started.elapsed();
+    let written = text::to_text(&schedule).unwrap();
+    println!("500000 events: read in {read:?}, written in {:?}", started.elapsed() - read);
+    assert_eq!(parse(&written).unwrap(), schedule);
     assert!(started.elapsed().as_secs() < 20);
 }
 

@@ -1,0 +1,96 @@
+//! `covsched cc` and `covsched c++`: clang, with the plugin and the runtime.
+//!
+//! The arguments are looked at ([`arguments`]), a few are added, and clang takes this process over by exec, so
+//! that its output, exit code and signals are its own. What the user wrote stays in place and in order.
+//!
+//! What is added, in front unless said otherwise:
+//! - where clang runs its optimizer: `-fpass-plugin=libcovsched.so`, and `-gline-tables-only`, which any
+//!   -g option of the user overrides since it comes later;
+//! - where it links an executable: the runtime's archive, `-u` for the symbol that makes the linker take it
+//!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), and the
+//!   export of its symbols, for shared objects that refer to them. A static executable exports nothing and
+//!   takes no interposers, which would stand beside the C library's own definitions;
+//! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end, for the
+//!   hooks are in the executable;
+//! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
+//!
+//! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
+//! (`--version`, `-print-...`), for `-cc1`, and for freestanding code (`-ffreestanding`, `-mcmodel=kernel`), which has no
+//! threads of the kind that covsched knows. With `-nostdlib` and its like the archive is there but not
+//! forced in: code without hooks links without the C library as before.
+
+mod arguments;
+mod response;
+
+use crate::failure::Failure;
+use crate::install::{clang, Libraries};
+use arguments::{Analysis, LinkKind, Stage};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+/// Becomes clang.
+pub fn run(cxx: bool, user: &[OsString]) -> Result<ExitCode, Failure> {
+    let analysis = Analysis::of(user, &response::read);
+    let program = clang(cxx);
+    let mut command = Command::new(&program);
+    if analysis.stage == Stage::Other {
+        command.args(user);
+    } else {
+        command.args(with_additions(user, &analysis, &Libraries::find()?));
+    }
+    // exec returns only if it failed.
+    let error = command.exec();
+    let variable = if cxx { "COVSCHED_CLANGXX" } else { "COVSCHED_CLANG" };
+    Err(Failure::bad(format!(
+        "cannot run {}: {error}. covsched needs clang 16 in PATH, or its name in {variable}",
+        Path::new(&program).display()
+    )))
+}
+
+/// The whole command line for clang, without its own name.
+fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries) -> Vec<OsString> {
+    let joined = |option: &str, path: &Path| {
+        let mut word = OsString::from(option);
+        word.push(path);
+        word
+    };
+    // In a -Werror build an argument that this run does not need must not be an error.
+    let mut front: Vec<OsString> = vec!["--start-no-unused-arguments".into()];
+    front.push(joined("-fpass-plugin=", &libraries.plugin));
+    front.push("-gline-tables-only".into());
+    let mut back: Vec<OsString> = Vec::new();
+    if analysis.stage == Stage::Link {
+        match analysis.link_kind {
+            LinkKind::Executable => {
+                if !analysis.without_libraries {
+                    front.push("-Wl,-u,covsched_register".into());
+                    if !analysis.is_static {
+                        front.push("-Wl,-u,covsched_interpose".into());
+                    }
+                }
+                if !analysis.is_static {
+                    // gold knows no patterns here.
+                    let gold = analysis.linker.as_deref().is_some_and(|linker| linker.contains("gold"));
+                    let export = if gold { "--export-dynamic" } else { "--export-dynamic-symbol=covsched_*" };
+                    front.push(format!("-Wl,{export}").into());
+                }
+                front.push(libraries.runtime.clone().into_os_string());
+            }
+            LinkKind::Shared if analysis.refuses_undefined => back.push("-Wl,-z,undefs".into()),
+            LinkKind::Shared | LinkKind::Relocatable => {}
+        }
+        if analysis.lto && analysis.linker.as_deref().is_some_and(|linker| linker.contains("lld")) {
+            front.push(joined("-Wl,--load-pass-plugin=", &libraries.plugin));
+        }
+    }
+    front.push("--end-no-unused-arguments".into());
+    // After `--` everything is an input file.
+    let files = user.iter().position(|word| word == "--").unwrap_or(user.len());
+    let (options, files) = user.split_at(files);
+    front.into_iter().chain(options.iter().cloned()).chain(back).chain(files.iter().cloned()).collect()
+}
+
+#[cfg(test)]
+mod tests;

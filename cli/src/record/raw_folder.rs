@@ -1,0 +1,75 @@
+//! The folder for the raw recording: in memory if there is room, else beside the schedule; gone afterwards.
+
+use crate::failure::Failure;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// How much of /dev/shm must be free.
+const ROOM_IN_MEMORY: u64 = 1 << 30;
+
+/// Removed when dropped, unless kept.
+pub struct RawFolder {
+    folder: TempDir,
+}
+
+impl RawFolder {
+    /// Makes the folder.
+    pub fn make(wanted: Option<&Path>, output: &Path) -> Result<RawFolder, Failure> {
+        let memory = Path::new("/dev/shm");
+        let beside =
+            output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let parent = match wanted {
+            Some(folder) => folder,
+            None if free_space(memory) >= ROOM_IN_MEMORY => memory,
+            None => beside,
+        };
+        let absolute = std::path::absolute(parent).unwrap_or_else(|_| parent.to_owned());
+        let made = tempfile::Builder::new().prefix("covsched-").tempdir_in(absolute);
+        let folder = made.map_err(|error| {
+            Failure::bad(format!("cannot make a folder for the recording in {}: {error}", parent.display()))
+        })?;
+        Ok(RawFolder { folder })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Leaves the folder where it is, and says where that is.
+    pub fn keep(self) -> PathBuf {
+        self.folder.keep()
+    }
+}
+
+/// Bytes that this user may still write; 0 if there is no such file system.
+fn free_space(path: &Path) -> u64 {
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return 0 };
+    // SAFETY: all zeros is a value of this plain C struct.
+    let mut facts: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: a zero-ended name and a struct to write to.
+    let failed = unsafe { libc::statvfs(name.as_ptr(), &mut facts) } != 0;
+    if failed {
+        return 0;
+    }
+    facts.f_bavail.saturating_mul(facts.f_frsize)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_goes_away() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = RawFolder::make(Some(parent.path()), Path::new("a.sched")).unwrap();
+        let path = folder.path().to_owned();
+        assert!(path.starts_with(parent.path()) && path.is_dir());
+        drop(folder);
+        assert!(!path.exists());
+        assert!(RawFolder::make(Some(Path::new("/nonexistent")), Path::new("a.sched")).is_err());
+        assert_eq!(free_space(Path::new("/nonexistent")), 0);
+    }
+}

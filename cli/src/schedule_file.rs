@@ -1,0 +1,118 @@
+//! `.sched` files on disk: read from a path or standard input, written beside their place and then renamed.
+
+use crate::failure::Failure;
+use covsched_core::schedule::{parse, text, verify, Fault, Schedule};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// A schedule and where it came from.
+pub struct ScheduleFile {
+    pub name: String,
+    pub schedule: Schedule,
+    lines: parse::EventLines,
+}
+
+impl ScheduleFile {
+    /// Reads a file, or standard input if the path is `-`.
+    pub fn read(path: &Path) -> Result<ScheduleFile, Failure> {
+        let (name, bytes) = if path == Path::new("-") {
+            let mut bytes = Vec::new();
+            let read = io::stdin().lock().read_to_end(&mut bytes);
+            ("standard input".to_owned(), read.map(|_| bytes))
+        } else {
+            (path.display().to_string(), fs::read(path))
+        };
+        let bytes = bytes.map_err(|error| Failure::bad(format!("{name}: {error}")))?;
+        let (schedule, lines) = parse::parse_bytes(&bytes)
+            .map_err(|error| Failure::bad(format!("{name}:{}: {}", error.line, error.what)))?;
+        Ok(ScheduleFile { name, schedule, lines })
+    }
+
+    /// Reads a file and refuses one that is not well-formed.
+    pub fn read_verified(path: &Path) -> Result<ScheduleFile, Failure> {
+        let file = ScheduleFile::read(path)?;
+        verify::verify(&file.schedule).map_err(|fault| Failure::bad(file.describe(&fault)))?;
+        Ok(file)
+    }
+
+    /// A fault with the file's name and line.
+    pub fn describe(&self, fault: &Fault) -> String {
+        match fault.seq.and_then(|seq| self.lines.line(seq)) {
+            Some(line) => format!("{}:{line}: {fault}", self.name),
+            None => format!("{}: {fault}", self.name),
+        }
+    }
+}
+
+/// Writes a schedule to its place: readers see the old file or the new one, never half of one.
+pub fn write(schedule: &Schedule, path: &Path) -> Result<(), Failure> {
+    let failed = |error: io::Error| match error.kind() {
+        io::ErrorKind::InvalidInput => Failure::Bug(format!("a schedule that cannot be written: {error}")),
+        _ => Failure::file(path, &error),
+    };
+    // A device or pipe cannot be replaced by a file.
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+        return File::options()
+            .write(true)
+            .open(path)
+            .and_then(|file| write_all(schedule, file))
+            .map_err(failed);
+    }
+    let temporary = temporary_beside(path);
+    let written = File::create(&temporary).and_then(|file| write_all(schedule, file));
+    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+        let _ = fs::remove_file(&temporary);
+        failed(error)
+    })
+}
+
+fn write_all(schedule: &Schedule, file: File) -> io::Result<()> {
+    let mut out = BufWriter::new(file);
+    text::write(schedule, &mut out)?;
+    out.flush()
+}
+
+fn temporary_beside(path: &Path) -> PathBuf {
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(format!(".{}.tmp", std::process::id()));
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use covsched_core::schedule::Completeness;
+
+    fn schedule() -> Schedule {
+        let text = "covsched-schedule 1\nprogram \"a\" 0000000000000000\ncommand \"a\"\ncomplete\n\
+                    thread t0 main\nevents 1\nt0 entry\nend\n";
+        parse::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_file_is_replaced_as_a_whole_and_nothing_is_left_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sched");
+        fs::write(&path, "old").unwrap();
+        write(&schedule(), &path).unwrap();
+        assert_eq!(ScheduleFile::read_verified(&path).unwrap().schedule.completeness, Completeness::Complete);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        assert!(write(&schedule(), &folder.path().join("missing/a.sched")).is_err());
+        write(&schedule(), Path::new("/dev/null")).unwrap();
+    }
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("b.sched");
+        fs::write(&path, "covsched-schedule 1\nnonsense\n").unwrap();
+        let error = ScheduleFile::read(&path).err().unwrap().to_string();
+        assert!(error.contains("b.sched:2: unknown line `nonsense`"), "{error}");
+        fs::write(&path, text::to_text(&schedule()).unwrap().replace("t0 entry", "t0 pthread_mutex_lock"))
+            .unwrap();
+        let error = ScheduleFile::read_verified(&path).err().unwrap().to_string();
+        assert!(error.contains("b.sched:7: event 1: pthread_mutex_lock has no object"), "{error}");
+    }
+}

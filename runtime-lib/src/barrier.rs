@@ -1,0 +1,109 @@
+//! Barriers, with queues of our own: each arrival belongs to exactly one generation, also where more threads
+//! come than the barrier is for.
+//!
+//! An arrival, under the bucket's lock, writes its begin and joins the queue; the last of a generation takes
+//! the others from it and is the serial thread. Not a cancellation point, so waiters sleep on a futex.
+//! Barriers shared between processes are left to glibc.
+
+use crate::gate::{self, Event};
+use crate::hook::{barrier_count, barrier_flags, Call};
+use crate::parking::{bucket, Node};
+use crate::threads::current;
+use crate::{clock, delay, interpose, real, sys};
+use core::sync::atomic::{AtomicU32, Ordering};
+use covsched_core::hooks::Op;
+use covsched_core::rawlog::{Phase, FLAG_SHARED};
+use covsched_core::{Clock, SiteId};
+use libc::{c_int, c_uint, c_void};
+
+/// Someone at a barrier, on its own stack.
+#[repr(C)]
+struct Arrival {
+    /// First: the queue knows only this.
+    node: Node,
+    released: AtomicU32,
+}
+
+/// Arrives and waits for the others. Returns as pthread_barrier_wait does.
+///
+/// # Safety
+/// As pthread_barrier_wait.
+pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: by the contract.
+    let Some(thread) = current() else { return unsafe { interpose::real_barrier_wait(barrier) } };
+    delay::point(thread);
+    let object = barrier as usize;
+    // SAFETY: by the contract.
+    let (flags, count) = unsafe { (barrier_flags(barrier), barrier_count(barrier) as usize) };
+    let event = Event::new(Op::pthread_barrier_wait, site, object).flags(flags);
+    let arrival = Arrival { node: Node::new(object), released: AtomicU32::new(0) };
+    let is_own = flags & FLAG_SHARED == 0;
+    let (begun, others) = bucket(object).with(|queues| {
+        let (begun, _) =
+            gate::ordered(thread, Clock(clock::last(object)), event.phase(Phase::Begin).result(0), |clock| {
+                clock::publish(object, clock)
+            });
+        if !is_own || queues.count(object, count - 1) < count - 1 {
+            if is_own {
+                // SAFETY: the arrival stays until it is released.
+                unsafe { queues.push(&arrival.node) };
+            }
+            return (begun, None);
+        }
+        let others = queues.take(object, usize::MAX);
+        others.for_each(|node| node.waker.set(begun.0));
+        (begun, Some(others))
+    });
+    let (result, floor) = match others {
+        Some(others) => {
+            others.for_each(release);
+            (libc::PTHREAD_BARRIER_SERIAL_THREAD, begun.0)
+        }
+        None if is_own => {
+            while arrival.released.load(Ordering::Acquire) == 0 {
+                sys::futex_wait(&arrival.released, 0);
+            }
+            (0, arrival.node.waker.get())
+        }
+        // SAFETY: by the contract.
+        None => (unsafe { interpose::real_barrier_wait(barrier) }, clock::last(object)),
+    };
+    gate::completed(thread, Clock(floor), event.phase(Phase::End).result(result));
+    delay::point(thread);
+    result
+}
+
+/// Lets one go. It may be gone when this returns.
+fn release(node: &Node) {
+    let arrival = (node as *const Node).cast::<Arrival>();
+    // SAFETY: every node in a barrier's queue is the first field of an arrival; it waits for the store, and
+    // after that only its address is used.
+    unsafe {
+        let word = &raw const (*arrival).released;
+        (*word).store(1, Ordering::Release);
+        sys::futex_wake(word, 1);
+    }
+}
+
+pub unsafe fn pthread_barrier_init(
+    barrier: *mut c_void,
+    attr: *mut c_void,
+    count: c_uint,
+    site: SiteId,
+) -> c_int {
+    let call =
+        Call::new(Op::pthread_barrier_init, site, barrier).flags(barrier_flags).extra(u64::from(count));
+    // SAFETY: the caller keeps the wrapped function's contract; so below.
+    unsafe { call.init(|| real::pthread_barrier_init(barrier, attr, count)) }
+}
+
+pub unsafe fn pthread_barrier_destroy(barrier: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_barrier_destroy, site, barrier).flags(barrier_flags);
+    // SAFETY: as above.
+    unsafe { call.release(|| real::pthread_barrier_destroy(barrier)) }
+}
+
+pub unsafe fn pthread_barrier_wait(barrier: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: as above.
+    unsafe { arrive(barrier, site) }
+}

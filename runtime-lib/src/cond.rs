@@ -1,0 +1,379 @@
+//! Condition variables, with queues of our own ([`crate::parking`]): so which signal woke which waiter is exact.
+//!
+//! A wait, under the bucket's lock, writes its begin and joins the queue; it then unlocks the mutex, sleeps on a
+//! semaphore of its own (a cancellation point, as POSIX wants), locks the mutex and writes its end.
+//! A signal, under the same lock, writes its record and takes the first waiter; then it wakes it.
+//!
+//! Code without hooks may wait on the same condition variable: a signal that finds no waiter of ours is passed
+//! on to glibc. It may signal too: see [`crate::interpose`]. Condition variables shared between processes,
+//! and calls that glibc would refuse, are left to glibc.
+
+use crate::gate::{self, Event};
+use crate::hook::{cond_clock, cond_flags, Call};
+use crate::log::Slot;
+use crate::parking::{bucket, Node};
+use crate::threads::{current, Thread};
+use crate::{clock, delay, guard, interpose, real};
+use covsched_core::hooks::Op;
+use covsched_core::rawlog::{Phase, FLAG_SHARED, FLAG_UNWOUND};
+use covsched_core::{Clock, SiteId};
+use libc::{c_int, c_void, sem_t, timespec};
+
+/// Until when to wait.
+#[derive(Clone, Copy)]
+pub enum Limit {
+    /// For ever.
+    None,
+    /// A deadline by the condition variable's clock.
+    Deadline(*mut c_void),
+    /// A deadline by a given clock.
+    Clock(c_int, *mut c_void),
+}
+
+/// A waiter, on its own stack.
+#[repr(C)]
+struct Waiter {
+    /// First: the queue knows only this.
+    node: Node,
+    /// Posted by who took the node from the queue. All zeros is a semaphore of value 0.
+    sem: sem_t,
+    op: Op,
+    site: SiteId,
+    cond: *mut c_void,
+    mutex: *mut c_void,
+    limit: Limit,
+    flags: u8,
+}
+
+/// A condition wait of any kind. Returns as pthread_cond_wait does.
+///
+/// # Safety
+/// As pthread_cond_wait.
+pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, site: SiteId) -> c_int {
+    // SAFETY: by the contract.
+    unsafe {
+        let Some(thread) = current() else { return real_wait(cond, mutex, limit) };
+        delay::point(thread);
+        let waiter = Waiter {
+            node: Node::new(cond as usize),
+            sem: core::mem::zeroed(),
+            op,
+            site,
+            cond,
+            mutex,
+            limit,
+            flags: cond_flags(cond),
+        };
+        let is_own = waiter.flags & FLAG_SHARED == 0 && is_valid(limit);
+        begin(thread, &waiter, is_own);
+        let result = if is_own { wait_in_queue(thread, &waiter) } else { wait_in_glibc(thread, &waiter) };
+        end(thread, &waiter, result, 0);
+        delay::point(thread);
+        result
+    }
+}
+
+/// Whether glibc would wait, not refuse.
+unsafe fn is_valid(limit: Limit) -> bool {
+    let (Limit::Deadline(deadline) | Limit::Clock(_, deadline)) = limit else { return true };
+    if let Limit::Clock(clock, _) = limit {
+        if clock != libc::CLOCK_REALTIME && clock != libc::CLOCK_MONOTONIC {
+            return false;
+        }
+    }
+    // SAFETY: a timespec, by the caller's contract.
+    let nanoseconds = unsafe { (*deadline.cast::<timespec>()).tv_nsec };
+    (0..1_000_000_000).contains(&nanoseconds)
+}
+
+unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
+    let (cond, mutex) = (waiter.cond as usize, waiter.mutex as usize);
+    bucket(cond).with(|queues| {
+        let floor = clock::last(cond).max(clock::last(mutex));
+        let event = Event::new(waiter.op, waiter.site, cond)
+            .phase(Phase::Begin)
+            .extra(mutex as u64)
+            .result(0)
+            .flags(waiter.flags);
+        gate::ordered(thread, Clock(floor), event, |clock| {
+            clock::publish(cond, clock);
+            clock::publish(mutex, clock);
+        });
+        if is_own {
+            // SAFETY: the waiter stays until it is not queued.
+            unsafe { queues.push(&waiter.node) };
+        }
+    });
+}
+
+fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
+    let waker = waiter.node.waker.get();
+    let event = Event::new(waiter.op, waiter.site, waiter.cond as usize)
+        .phase(Phase::End)
+        .extra(waker)
+        .result(result)
+        .flags(waiter.flags | flags);
+    gate::completed(thread, Clock(waker.max(clock::last(waiter.mutex as usize))), event);
+}
+
+unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> c_int {
+    let argument = waiter as *const Waiter as *mut c_void;
+    // SAFETY: by the contract of wait; the waiter outlives the guarded call.
+    unsafe {
+        let unlocked = real::pthread_mutex_unlock(waiter.mutex);
+        if unlocked != 0 {
+            give_up(waiter, true);
+            return unlocked;
+        }
+        let mut slept = guard::call(thread, sleep, wait_was_unwound, argument);
+        // A signal that came at the same time as the deadline wins.
+        if slept != 0 && !give_up(waiter, false) {
+            slept = 0;
+        }
+        let locked = real::pthread_mutex_lock(waiter.mutex);
+        if locked != 0 {
+            locked
+        } else {
+            slept
+        }
+    }
+}
+
+/// Sleeps until woken: 0, or until the deadline: ETIMEDOUT.
+unsafe extern "C" fn sleep(waiter: *mut c_void) -> c_int {
+    // SAFETY: as wait_in_queue gives it.
+    unsafe {
+        let waiter = &*waiter.cast::<Waiter>().cast_const();
+        let errno = real::errno();
+        let sem = (&raw const waiter.sem).cast_mut().cast::<c_void>();
+        loop {
+            let returned = match waiter.limit {
+                Limit::None => real::sem_wait(sem),
+                Limit::Deadline(deadline) => real::sem_clockwait(sem, cond_clock(waiter.cond), deadline),
+                Limit::Clock(clock, deadline) => real::sem_clockwait(sem, clock, deadline),
+            };
+            let result = real::errno_result(returned);
+            if result != libc::EINTR {
+                real::set_errno(errno);
+                return result;
+            }
+        }
+    }
+}
+
+/// Leaves the queue: true. If somebody has taken the waiter from it, waits for the post, which is on
+/// its way: false. The signal is then the waiter's, unless `pass_on` gives it to the next one.
+unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
+    let bucket = bucket(waiter.cond as usize);
+    if bucket.with(|queues| queues.remove(&waiter.node)) {
+        return true;
+    }
+    let sem = (&raw const waiter.sem).cast_mut().cast::<c_void>();
+    // SAFETY: a semaphore of ours. Not a place to be cancelled: either the thread is already being
+    // unwound, or the post is at most a few instructions away.
+    unsafe {
+        let errno = real::errno();
+        let mut state = 0;
+        pthread_setcancelstate(libc_cancel_disable(), &mut state);
+        while real::sem_wait(sem) != 0 {}
+        pthread_setcancelstate(state, core::ptr::null_mut());
+        real::set_errno(errno);
+    }
+    if pass_on {
+        let clock = waiter.node.waker.get();
+        let next = bucket.with(|queues| {
+            let taken = queues.take(waiter.cond as usize, 1);
+            taken.for_each(|node| node.waker.set(clock));
+            taken
+        });
+        waiter.node.waker.set(0);
+        next.for_each(|node| post(node));
+    }
+    false
+}
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+const fn libc_cancel_disable() -> c_int {
+    1
+}
+
+/// Cancellation, or pthread_exit in a signal handler: what woke the waiter, if anything, goes to the
+/// next one; the mutex is held again, as POSIX wants, while the thread's own cleanups run.
+unsafe fn wait_was_unwound(thread: &Thread, waiter: *mut c_void) {
+    // SAFETY: as wait_in_queue gave it; its frame is still there.
+    unsafe {
+        let waiter = &*waiter.cast::<Waiter>().cast_const();
+        give_up(waiter, true);
+        real::pthread_mutex_lock(waiter.mutex);
+        end(thread, waiter, 0, FLAG_UNWOUND);
+    }
+}
+
+unsafe fn wait_in_glibc(thread: &Thread, waiter: &Waiter) -> c_int {
+    unsafe extern "C" fn body(waiter: *mut c_void) -> c_int {
+        // SAFETY: as given below.
+        unsafe {
+            let waiter = &*waiter.cast::<Waiter>().cast_const();
+            real_wait(waiter.cond, waiter.mutex, waiter.limit)
+        }
+    }
+    unsafe fn unwound(thread: &Thread, waiter: *mut c_void) {
+        // glibc has locked the mutex already.
+        // SAFETY: as given below; its frame is still there.
+        unsafe { end(thread, &*waiter.cast::<Waiter>().cast_const(), 0, FLAG_UNWOUND) };
+    }
+    // SAFETY: by the contract of wait.
+    unsafe { guard::call(thread, body, unwound, waiter as *const Waiter as *mut c_void) }
+}
+
+unsafe fn real_wait(cond: *mut c_void, mutex: *mut c_void, limit: Limit) -> c_int {
+    // SAFETY: by the contract of wait.
+    unsafe {
+        match limit {
+            Limit::None => real::pthread_cond_wait(cond, mutex),
+            Limit::Deadline(deadline) => real::pthread_cond_timedwait(cond, mutex, deadline),
+            Limit::Clock(clock, deadline) => real::pthread_cond_clockwait(cond, mutex, clock, deadline),
+        }
+    }
+}
+
+/// Wakes who was taken from the queue. The waiter may be gone when this returns.
+fn post(node: &Node) {
+    let waiter = (node as *const Node).cast::<Waiter>();
+    // SAFETY: every node in a condition variable's queue is the first field of a waiter; it waits for this.
+    unsafe { real::sem_post((&raw const (*waiter).sem).cast_mut().cast()) };
+}
+
+/// How many a signal wakes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Wake {
+    /// `pthread_cond_signal`.
+    One,
+    /// `pthread_cond_broadcast`.
+    All,
+}
+
+/// A signal or broadcast. Returns as pthread_cond_signal does.
+///
+/// # Safety
+/// As pthread_cond_signal.
+pub unsafe fn signal(op: Op, cond: *mut c_void, wake: Wake, site: SiteId) -> c_int {
+    let Some(thread) = current() else {
+        // SAFETY: by the contract.
+        return unsafe { signal_glibc(cond, wake) };
+    };
+    delay::point(thread);
+    // SAFETY: by the contract.
+    let result = unsafe { signal_recorded(thread, op, cond, wake, site, false) };
+    delay::point(thread);
+    result
+}
+
+/// As [`signal`], from code without hooks: of no interest unless it wakes a waiter of ours.
+///
+/// # Safety
+/// As pthread_cond_signal.
+pub unsafe fn foreign_signal(op: Op, cond: *mut c_void, wake: Wake) -> c_int {
+    // SAFETY: by the contract.
+    unsafe {
+        match current() {
+            Some(thread) => signal_recorded(thread, op, cond, wake, SiteId::NONE, true),
+            None => signal_glibc(cond, wake),
+        }
+    }
+}
+
+unsafe fn signal_recorded(
+    thread: &Thread,
+    op: Op,
+    cond: *mut c_void,
+    wake: Wake,
+    site: SiteId,
+    only_if_waited_for: bool,
+) -> c_int {
+    let object = cond as usize;
+    // SAFETY: by the contract.
+    let flags = unsafe { cond_flags(cond) };
+    let (slot, taken) = bucket(object).with(|queues| {
+        let taken = queues.take(object, if wake == Wake::One { 1 } else { usize::MAX });
+        if only_if_waited_for && taken.is_empty() {
+            return (Slot::NONE, taken);
+        }
+        let event = Event::new(op, site, object).flags(flags);
+        let floor = Clock(clock::last(object));
+        let (clock, slot) = gate::ordered(thread, floor, event, |clock| clock::publish(object, clock));
+        taken.for_each(|node| node.waker.set(clock.0));
+        (slot, taken)
+    });
+    let was_waited_for = !taken.is_empty();
+    taken.for_each(post);
+    let result = if was_waited_for && wake == Wake::One {
+        0
+    } else {
+        // SAFETY: by the contract: the caller sees to it that the object lives until this returns.
+        unsafe { signal_glibc(cond, wake) }
+    };
+    gate::returned(thread, slot, result);
+    result
+}
+
+unsafe fn signal_glibc(cond: *mut c_void, wake: Wake) -> c_int {
+    // SAFETY: by the contract of signal.
+    unsafe {
+        match wake {
+            Wake::One => interpose::real_cond_signal(cond),
+            Wake::All => interpose::real_cond_broadcast(cond),
+        }
+    }
+}
+
+pub unsafe fn pthread_cond_init(cond: *mut c_void, attr: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_cond_init, site, cond).flags(cond_flags);
+    // SAFETY: the caller keeps the wrapped function's contract; so below.
+    unsafe { call.init(|| real::pthread_cond_init(cond, attr)) }
+}
+
+pub unsafe fn pthread_cond_destroy(cond: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_cond_destroy, site, cond).flags(cond_flags);
+    // SAFETY: as above.
+    unsafe { call.release(|| real::pthread_cond_destroy(cond)) }
+}
+
+pub unsafe fn pthread_cond_wait(cond: *mut c_void, mutex: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: as above.
+    unsafe { wait(Op::pthread_cond_wait, cond, mutex, Limit::None, site) }
+}
+
+pub unsafe fn pthread_cond_timedwait(
+    cond: *mut c_void,
+    mutex: *mut c_void,
+    deadline: *mut c_void,
+    site: SiteId,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { wait(Op::pthread_cond_timedwait, cond, mutex, Limit::Deadline(deadline), site) }
+}
+
+pub unsafe fn pthread_cond_clockwait(
+    cond: *mut c_void,
+    mutex: *mut c_void,
+    clock: c_int,
+    deadline: *mut c_void,
+    site: SiteId,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe { wait(Op::pthread_cond_clockwait, cond, mutex, Limit::Clock(clock, deadline), site) }
+}
+
+pub unsafe fn pthread_cond_signal(cond: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: as above.
+    unsafe { signal(Op::pthread_cond_signal, cond, Wake::One, site) }
+}
+
+pub unsafe fn pthread_cond_broadcast(cond: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: as above.
+    unsafe { signal(Op::pthread_cond_broadcast, cond, Wake::All, site) }
+}

@@ -1,0 +1,122 @@
+//! The C symbols, made from core's tables: a row without an implementation does not compile.
+//!
+//! Each export tests one byte. In mode off it goes on to the wrapped function with a jump, no frame of its own:
+//! @OFF_PATH@
+
+use crate::real::{self, rust_type};
+use core::cell::UnsafeCell;
+use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker};
+
+/// Whether the hooks do anything.
+struct Active(UnsafeCell<bool>);
+
+// SAFETY: written only while the process has one thread: at start, and in a forked child.
+unsafe impl Sync for Active {}
+
+static ACTIVE: Active = Active(UnsafeCell::new(false));
+
+/// Mode off. A plain load: an atomic one costs an instruction more.
+#[inline(always)]
+pub fn is_off() -> bool {
+    // SAFETY: nobody writes it while there are other threads.
+    unsafe { !*ACTIVE.0.get() }
+}
+
+/// Turns the hooks on or off.
+///
+/// # Safety
+/// The process has one thread.
+pub unsafe fn set_active(active: bool) {
+    // SAFETY: by the contract.
+    unsafe { *ACTIVE.0.get() = active };
+}
+
+/// Where the implementations are, by name.
+mod recording {
+    pub use crate::barrier::*;
+    pub use crate::c11::*;
+    pub use crate::cond::*;
+    pub use crate::cxx::*;
+    pub use crate::markers::*;
+    pub use crate::mutex::*;
+    pub use crate::once::*;
+    pub use crate::process::*;
+    pub use crate::rwlock::*;
+    pub use crate::sem::*;
+    pub use crate::spin::*;
+    pub use crate::thread::*;
+}
+
+macro_rules! export_hooks {
+    ($($name:ident ( $($param:ident : $word:ident),* ) -> $result:ident : $class:ident $effect:ident;)*) => {
+        $(
+            #[export_name = concat!("covsched_", stringify!($name))]
+            unsafe extern "C-unwind" fn $name(
+                $($param: rust_type!($word),)* site: rust_type!(site)
+            ) -> rust_type!($result) {
+                #[cold]
+                #[inline(never)]
+                unsafe fn record($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { recording::$name($($param,)* site) }
+                }
+                // SAFETY: the caller keeps the wrapped function's contract.
+                unsafe { if is_off() { real::$name($($param),*) } else { record($($param,)* site) } }
+            }
+        )*
+    };
+}
+for_each_hook!(export_hooks);
+
+macro_rules! export_cxx_hooks {
+    ($($linkage:literal $name:ident ( $($param:ident : $word:ident),* ) -> $result:ident = $op:ident;)*) => {
+        $(
+            #[export_name = concat!("covsched_", stringify!($name))]
+            unsafe extern "C-unwind" fn $name(
+                $($param: rust_type!($word),)*
+                original: unsafe extern "C" fn($(rust_type!($word)),*) -> rust_type!($result),
+                site: rust_type!(site),
+            ) -> rust_type!($result) {
+                #[cold]
+                #[inline(never)]
+                unsafe fn record(
+                    $($param: rust_type!($word),)*
+                    original: unsafe extern "C" fn($(rust_type!($word)),*) -> rust_type!($result),
+                    site: rust_type!(site),
+                ) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { recording::$name($($param,)* original, site) }
+                }
+                // SAFETY: the caller keeps the wrapped function's contract.
+                unsafe { if is_off() { original($($param),*) } else { record($($param,)* original, site) } }
+            }
+        )*
+    };
+}
+for_each_cxx_hook!(export_cxx_hooks);
+
+/// What a marker gives when it does nothing.
+macro_rules! nothing {
+    (void) => {
+        ()
+    };
+    (int) => {
+        0
+    };
+}
+
+macro_rules! export_markers {
+    ($($name:ident ( $($param:ident : $word:ident),* ) -> $result:ident;)*) => {
+        $(
+            #[export_name = concat!("covsched_", stringify!($name))]
+            unsafe extern "C-unwind" fn $name($($param: rust_type!($word)),*) -> rust_type!($result) {
+                if is_off() {
+                    return nothing!($result);
+                }
+                // SAFETY: the pass calls it as the table says.
+                unsafe { recording::$name($($param),*) }
+            }
+        )*
+    };
+}
+for_each_marker!(export_markers);

@@ -1,0 +1,224 @@
+//! The three shapes of a plain hook: one that gets something, one that gives something up, one that begins an
+//! object's life. What does not fit (condition variables, barriers, once, threads) is built from the gate.
+//!
+//! `returned` below is what the C function returned, `result` what a schedule says: 0 or the errno.
+
+use crate::clock;
+use crate::delay;
+use crate::gate::{self, Event};
+use crate::threads::current;
+use covsched_core::hooks::Op;
+use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED};
+use covsched_core::{Clock, SiteId};
+use libc::{c_int, c_void};
+
+/// What a plain hook is about.
+#[derive(Clone, Copy)]
+pub struct Call {
+    /// The operation.
+    pub op: Op,
+    /// Where.
+    pub site: SiteId,
+    /// On what.
+    pub object: *mut c_void,
+    /// [`Event::extra`].
+    pub extra: u64,
+    /// The object's flags, read while the object is sure to live.
+    pub flags: unsafe fn(*mut c_void) -> u8,
+    /// From what the function returned to a result.
+    pub result: fn(c_int) -> c_int,
+}
+
+impl Call {
+    /// Of a function that returns its errno, on an object without flags.
+    #[inline(always)]
+    pub fn new(op: Op, site: SiteId, object: *mut c_void) -> Call {
+        Call { op, site, object, extra: 0, flags: no_flags, result: |returned| returned }
+    }
+
+    /// With flags.
+    #[inline(always)]
+    pub fn flags(self, flags: unsafe fn(*mut c_void) -> u8) -> Call {
+        Call { flags, ..self }
+    }
+
+    /// With another result.
+    #[inline(always)]
+    pub fn result(self, result: fn(c_int) -> c_int) -> Call {
+        Call { result, ..self }
+    }
+
+    /// With an extra.
+    #[inline(always)]
+    pub fn extra(self, extra: u64) -> Call {
+        Call { extra, ..self }
+    }
+
+    #[inline(always)]
+    fn event(&self) -> Event {
+        Event::new(self.op, self.site, self.object as usize).extra(self.extra)
+    }
+
+    /// Gets something: recorded when it has completed. It follows what was given up before, if it got it.
+    ///
+    /// # Safety
+    /// The object is live, as `real` needs it too.
+    #[inline(always)]
+    pub unsafe fn acquire(self, real: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = current() else { return real() };
+        delay::point(thread);
+        let returned = real();
+        let result = (self.result)(returned);
+        // A robust mutex whose owner died is held all the same.
+        let got_it = result == 0 || result == libc::EOWNERDEAD;
+        let floor = if got_it { clock::last(self.object as usize) } else { 0 };
+        // SAFETY: by the contract.
+        let flags = unsafe { (self.flags)(self.object) };
+        gate::completed(thread, Clock(floor), self.event().result(result).flags(flags));
+        delay::point(thread);
+        returned
+    }
+
+    /// Gives something up: recorded before it happens. The object may be gone when `real` returns.
+    ///
+    /// # Safety
+    /// The object is live until then.
+    #[inline(always)]
+    pub unsafe fn release(self, real: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = current() else { return real() };
+        delay::point(thread);
+        // SAFETY: by the contract.
+        let flags = unsafe { (self.flags)(self.object) };
+        let slot = gate::announced(thread, self.event().flags(flags));
+        let returned = real();
+        gate::returned(thread, slot, (self.result)(returned));
+        delay::point(thread);
+        returned
+    }
+
+    /// Begins an object's life. Nobody else can use it before, so it is recorded after: then its flags
+    /// are known.
+    ///
+    /// # Safety
+    /// The object is live if `real` returns 0.
+    #[inline(always)]
+    pub unsafe fn init(self, real: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = current() else { return real() };
+        delay::point(thread);
+        let returned = real();
+        let result = (self.result)(returned);
+        // SAFETY: by the contract.
+        let flags = if result == 0 { unsafe { (self.flags)(self.object) } } else { 0 };
+        let object = self.object as usize;
+        let event = self.event().result(result).flags(flags);
+        gate::ordered(thread, Clock(clock::last(object)), event, |clock| clock::publish(object, clock));
+        delay::point(thread);
+        returned
+    }
+}
+
+unsafe fn no_flags(_: *mut c_void) -> u8 {
+    0
+}
+
+/// # Safety
+/// `object` is at least `offset + 4` bytes.
+#[inline(always)]
+unsafe fn word(object: *mut c_void, offset: usize) -> u32 {
+    // SAFETY: by the contract; glibc's other threads may write it, so volatile.
+    unsafe { object.cast::<u8>().add(offset).cast::<u32>().read_volatile() }
+}
+
+/// Flags of glibc's mutexes: `__kind`.
+///
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+pub unsafe fn mutex_flags(mutex: *mut c_void) -> u8 {
+    // SAFETY: by the contract.
+    let kind = unsafe { word(mutex, 16) };
+    let own = match kind & 3 {
+        1 => FLAG_RECURSIVE,
+        2 => FLAG_ERRORCHECK,
+        _ => 0,
+    };
+    own | if kind & 128 != 0 { FLAG_SHARED } else { 0 }
+}
+
+/// Flags of glibc's condition variables: bit 0 of `__wrefs`.
+///
+/// # Safety
+/// A live condition variable.
+#[inline(always)]
+pub unsafe fn cond_flags(cond: *mut c_void) -> u8 {
+    // SAFETY: by the contract.
+    if unsafe { word(cond, 36) } & 1 != 0 {
+        FLAG_SHARED
+    } else {
+        0
+    }
+}
+
+/// The clock of a condition variable's deadlines: bit 1 of `__wrefs`.
+///
+/// # Safety
+/// A live condition variable.
+pub unsafe fn cond_clock(cond: *mut c_void) -> c_int {
+    // SAFETY: by the contract.
+    if unsafe { word(cond, 36) } & 2 != 0 {
+        libc::CLOCK_MONOTONIC
+    } else {
+        libc::CLOCK_REALTIME
+    }
+}
+
+/// Flags of glibc's barriers: `shared`.
+///
+/// # Safety
+/// A live barrier.
+#[inline(always)]
+pub unsafe fn barrier_flags(barrier: *mut c_void) -> u8 {
+    // SAFETY: by the contract.
+    if unsafe { word(barrier, 12) } != 0 {
+        FLAG_SHARED
+    } else {
+        0
+    }
+}
+
+/// How many threads a glibc barrier is for.
+///
+/// # Safety
+/// A live barrier.
+pub unsafe fn barrier_count(barrier: *mut c_void) -> u32 {
+    // SAFETY: by the contract.
+    unsafe { word(barrier, 8) }
+}
+
+/// Flags of glibc's rwlocks: `__shared`.
+///
+/// # Safety
+/// A live rwlock.
+#[inline(always)]
+pub unsafe fn rwlock_flags(rwlock: *mut c_void) -> u8 {
+    // SAFETY: by the contract.
+    if unsafe { word(rwlock, 28) } != 0 {
+        FLAG_SHARED
+    } else {
+        0
+    }
+}
+
+/// Flags of glibc's semaphores: `private`, which is nonzero if shared.
+///
+/// # Safety
+/// A live semaphore.
+#[inline(always)]
+pub unsafe fn sem_flags(sem: *mut c_void) -> u8 {
+    // SAFETY: by the contract.
+    if unsafe { word(sem, 8) } != 0 {
+        FLAG_SHARED
+    } else {
+        0
+    }
+}

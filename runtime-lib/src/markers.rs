@@ -1,0 +1,244 @@
+//! The hooks that the pass adds: entry and exit of thread functions, the stack of derived calls, registration.
+//!
+//! A thread function may also be called directly, by another thread function or recursively: only the
+//! outermost call, the first in its thread, is the thread's entry.
+
+use crate::gate::{self, Event};
+use crate::log::Own;
+use crate::threads::{current, Thread};
+use crate::{meta, sys};
+use core::cell::UnsafeCell;
+#[cfg(test)]
+use core::ptr::null_mut;
+use core::slice;
+use covsched_core::hooks::Op;
+use covsched_core::site::{Registration, VERSION};
+use covsched_core::{Clock, SiteId};
+use libc::{c_int, c_void};
+
+/// Calls that may synchronize and that a thread is in, outermost first. Those below `written` have been
+/// recorded, since something synchronized inside of them.
+pub struct DerivedStack {
+    depth: Own<u32>,
+    written: Own<u32>,
+    /// 0: `near` is in use.
+    far_capacity: Own<u32>,
+    far: Own<*mut u64>,
+    near: UnsafeCell<[u64; NEAR]>,
+}
+
+const NEAR: usize = 256;
+
+impl DerivedStack {
+    /// Empties it.
+    pub fn clear(&self) {
+        self.depth.set(0);
+        self.written.set(0);
+    }
+
+    /// Whether something on it has not been recorded.
+    #[inline(always)]
+    pub fn has_unwritten(&self) -> bool {
+        self.depth.get() > self.written.get()
+    }
+
+    fn slot(&self, at: u32) -> Option<*mut u64> {
+        let (base, capacity) = match self.far_capacity.get() {
+            0 => (self.near.get().cast::<u64>(), NEAR as u32),
+            capacity => (self.far.get(), capacity),
+        };
+        // SAFETY: inside the array.
+        (at < capacity).then(|| unsafe { base.add(at as usize) })
+    }
+
+    /// Enters a call; the depth before it.
+    pub fn push(&self, site: SiteId) -> u32 {
+        let depth = self.depth.get();
+        if self.slot(depth).is_none() {
+            self.grow();
+        }
+        let slot = self.slot(depth);
+        // A signal handler between the two may use the same slot and be done with it before we go on: so once
+        // before the depth says that it is taken, for a handler that records, and once after.
+        if let Some(slot) = slot {
+            // SAFETY: a slot of ours.
+            unsafe { slot.write_volatile(site.0) };
+        }
+        self.depth.set(depth + 1);
+        if let Some(slot) = slot {
+            // SAFETY: a slot of ours.
+            unsafe { slot.write_volatile(site.0) };
+        }
+        depth
+    }
+
+    /// Goes back to a depth.
+    pub fn pop_to(&self, depth: u32) {
+        // An exception or longjmp may have left several; never grows.
+        if depth < self.depth.get() {
+            self.depth.set(depth);
+        }
+        if depth < self.written.get() {
+            self.written.set(depth);
+        }
+    }
+
+    /// Gives every site that has not been recorded.
+    pub fn take_unwritten(&self, mut give: impl FnMut(SiteId)) {
+        let (from, to) = (self.written.get(), self.depth.get());
+        self.written.set(to);
+        for at in from..to {
+            if let Some(slot) = self.slot(at) {
+                // SAFETY: a slot of ours, written when it was pushed.
+                give(SiteId(unsafe { slot.read() }));
+            }
+        }
+    }
+
+    /// Twice the room. Without memory, what is deeper is counted but not recorded.
+    #[cold]
+    fn grow(&self) {
+        let mask = sys::block_signals();
+        let old = self.far_capacity.get();
+        let capacity = if old == 0 { 2 * NEAR } else { 2 * old as usize };
+        match sys::map_private(capacity * 8) {
+            Ok(memory) => {
+                let memory = memory.cast::<u64>();
+                let filled = if old == 0 { NEAR } else { old as usize };
+                let from = if old == 0 { self.near.get().cast::<u64>() } else { self.far.get() };
+                // SAFETY: both are arrays of at least that many words.
+                unsafe { from.copy_to_nonoverlapping(memory, filled) };
+                if old != 0 {
+                    sys::unmap(from.cast(), old as usize * 8);
+                }
+                self.far.set(memory);
+                self.far_capacity.set(capacity as u32);
+            }
+            Err(_) => meta::note_lost_records(),
+        }
+        sys::restore_signals(mask);
+    }
+
+    /// An empty one.
+    #[cfg(test)]
+    fn new() -> DerivedStack {
+        DerivedStack {
+            depth: Own::new(0),
+            written: Own::new(0),
+            far_capacity: Own::new(0),
+            far: Own::new(null_mut()),
+            near: UnsafeCell::new([0; NEAR]),
+        }
+    }
+}
+
+fn write_entry(thread: &Thread, site: SiteId) {
+    thread.entry_site.set(site);
+    gate::completed(thread, Clock(0), Event::new(Op::entry, site, 0).result(0));
+}
+
+/// Main begins.
+pub unsafe fn main_enter(site: SiteId) -> c_int {
+    let Some(thread) = current().filter(|thread| thread.take_pending_main()) else { return 0 };
+    write_entry(thread, site);
+    1
+}
+
+/// A function that may be a thread's begins.
+pub unsafe fn thread_enter(site: SiteId) -> c_int {
+    let Some(thread) = current().filter(|thread| thread.take_pending_entry()) else { return 0 };
+    write_entry(thread, site);
+    1
+}
+
+/// It returns.
+pub unsafe fn thread_exit(outermost: c_int, site: SiteId) {
+    if outermost == 0 {
+        return;
+    }
+    if let Some(thread) = current().filter(|thread| !thread.left.get()) {
+        thread.left.set(true);
+        gate::completed(thread, Clock(0), Event::new(Op::leave, site, 0).result(0));
+    }
+}
+
+/// A call that may synchronize is about to be made.
+pub unsafe fn derived_enter(site: SiteId) -> c_int {
+    current().map_or(0, |thread| thread.derived.push(site) as c_int)
+}
+
+/// It returned, or was left in another way.
+pub unsafe fn derived_leave(depth: c_int) {
+    if let Some(thread) = current() {
+        thread.derived.pop_to(depth as u32);
+    }
+}
+
+/// The depth now.
+pub unsafe fn derived_depth() -> c_int {
+    current().map_or(0, |thread| thread.derived.depth.get() as c_int)
+}
+
+/// A linked object tells of itself, from its constructor.
+pub unsafe fn register(registration: *mut c_void) {
+    let registration = registration.cast::<Registration>().cast_const();
+    // SAFETY: the pass made it; these two fields are first in every version.
+    let (version, size) = unsafe { ((*registration).version, (*registration).size) };
+    if version != VERSION || size as usize != size_of::<Registration>() {
+        sys::write_error(&[
+            "covsched: an object of this program was compiled by another version of covsched; ",
+            "its sites are unknown\n",
+        ]);
+        return;
+    }
+    // SAFETY: a registration of our version, in the object's data.
+    unsafe {
+        let registration = &*registration;
+        let length = (registration.sites_end as usize).saturating_sub(registration.sites as usize);
+        if length != 0 {
+            meta::add_object(slice::from_raw_parts(registration.sites, length));
+        }
+        *registration.active = 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unwritten(stack: &DerivedStack) -> Vec<u64> {
+        let mut sites = Vec::new();
+        stack.take_unwritten(|site| sites.push(site.0));
+        sites
+    }
+
+    #[test]
+    fn each_call_is_given_once_for_as_long_as_it_lasts() {
+        let stack = DerivedStack::new();
+        assert_eq!(stack.push(SiteId(1)), 0);
+        assert_eq!(stack.push(SiteId(2)), 1);
+        assert_eq!(unwritten(&stack), [1, 2]);
+        assert_eq!(unwritten(&stack), []);
+        assert_eq!(stack.push(SiteId(3)), 2);
+        assert_eq!(unwritten(&stack), [3]);
+        stack.pop_to(1);
+        assert_eq!(stack.push(SiteId(4)), 1);
+        assert_eq!(unwritten(&stack), [4]);
+        stack.pop_to(0);
+        assert!(!stack.has_unwritten());
+        stack.pop_to(7);
+        assert!(!stack.has_unwritten());
+    }
+
+    #[test]
+    fn deep_recursion_is_kept() {
+        let stack = DerivedStack::new();
+        for site in 0..5000 {
+            stack.push(SiteId(site));
+        }
+        assert_eq!(unwritten(&stack), (0..5000).collect::<Vec<_>>());
+        stack.pop_to(10);
+        stack.push(SiteId(9));
+        assert_eq!(unwritten(&stack), [9]);
+    }
+}

@@ -1,0 +1,54 @@
+//! Mutexes.
+
+use crate::hook::{mutex_flags, Call};
+use crate::real;
+use covsched_core::hooks::Op;
+use covsched_core::SiteId;
+use libc::{c_int, c_void};
+
+pub unsafe fn pthread_mutex_init(mutex: *mut c_void, attr: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_init, site, mutex).flags(mutex_flags);
+    // SAFETY: the caller keeps the wrapped function's contract; so below.
+    unsafe { call.init(|| real::pthread_mutex_init(mutex, attr)) }
+}
+
+pub unsafe fn pthread_mutex_destroy(mutex: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_destroy, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.release(|| real::pthread_mutex_destroy(mutex)) }
+}
+
+pub unsafe fn pthread_mutex_lock(mutex: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_lock, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.acquire(|| real::pthread_mutex_lock(mutex)) }
+}
+
+pub unsafe fn pthread_mutex_trylock(mutex: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_trylock, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.acquire(|| real::pthread_mutex_trylock(mutex)) }
+}
+
+pub unsafe fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_timedlock, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.acquire(|| real::pthread_mutex_timedlock(mutex, deadline)) }
+}
+
+pub unsafe fn pthread_mutex_clocklock(
+    mutex: *mut c_void,
+    clock: c_int,
+    deadline: *mut c_void,
+    site: SiteId,
+) -> c_int {
+    let call = Call::new(Op::pthread_mutex_clocklock, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.acquire(|| real::pthread_mutex_clocklock(mutex, clock, deadline)) }
+}
+
+pub unsafe fn pthread_mutex_unlock(mutex: *mut c_void, site: SiteId) -> c_int {
+    let call = Call::new(Op::pthread_mutex_unlock, site, mutex).flags(mutex_flags);
+    // SAFETY: as above.
+    unsafe { call.release(|| real::pthread_mutex_unlock(mutex)) }
+}

@@ -1,0 +1,95 @@
+//! Once: the caller that runs the routine writes a begin and an end around it, the others one event when
+//! they return. A routine that throws or is cancelled ends with the flag "unwound", and may run again.
+//!
+//! glibc calls the routine without an argument, so what to do travels in the thread's descriptor, as a
+//! stack, since a routine may call once again.
+
+use crate::gate::{self, Event};
+use crate::threads::{current, Thread};
+use crate::{clock, delay, guard, real};
+use core::cell::Cell;
+use covsched_core::hooks::Op;
+use covsched_core::rawlog::{Phase, FLAG_UNWOUND};
+use covsched_core::{Clock, SiteId};
+use libc::{c_int, c_void};
+
+/// A call of once, on its caller's stack.
+struct OnceCall {
+    op: Op,
+    site: SiteId,
+    once: usize,
+    routine: *mut c_void,
+    outer: *const c_void,
+    ran: Cell<bool>,
+}
+
+unsafe fn once(
+    op: Op,
+    once: *mut c_void,
+    routine: *mut c_void,
+    site: SiteId,
+    real: impl FnOnce(*mut c_void) -> c_int,
+) -> c_int {
+    let Some(thread) = current() else { return real(routine) };
+    delay::point(thread);
+    let outer = thread.once.get();
+    let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false) };
+    thread.once.set((&raw const call).cast());
+    let returned = real(run_routine as *mut c_void);
+    if !call.ran.get() {
+        thread.once.set(outer);
+        let event = Event::new(op, site, once as usize).result(returned);
+        gate::completed(thread, Clock(clock::last(once as usize)), event);
+    }
+    delay::point(thread);
+    returned
+}
+
+/// What glibc calls in the routine's place.
+unsafe extern "C" fn run_routine() {
+    let Some(thread) = current() else { return };
+    // SAFETY: set by the call of once that glibc calls this from.
+    let call = unsafe { &*thread.once.get().cast::<OnceCall>() };
+    thread.once.set(call.outer);
+    call.ran.set(true);
+    let begin = Event::new(call.op, call.site, call.once).phase(Phase::Begin).result(0);
+    gate::completed(thread, Clock(clock::last(call.once)), begin);
+    // SAFETY: the program's routine; the call outlives it.
+    unsafe { guard::call(thread, call_routine, routine_was_unwound, (&raw const *call).cast_mut().cast()) };
+    write_end(thread, call, 0);
+}
+
+unsafe extern "C" fn call_routine(call: *mut c_void) -> c_int {
+    // SAFETY: as run_routine gives it; the routine is a void function without arguments.
+    unsafe {
+        let routine = (*call.cast::<OnceCall>()).routine;
+        core::mem::transmute::<*mut c_void, unsafe extern "C" fn()>(routine)();
+    }
+    0
+}
+
+unsafe fn routine_was_unwound(thread: &Thread, call: *mut c_void) {
+    // SAFETY: as run_routine gave it; its frame is still there.
+    write_end(thread, unsafe { &*call.cast::<OnceCall>() }, FLAG_UNWOUND);
+}
+
+/// Before glibc lets the others go on.
+fn write_end(thread: &Thread, call: &OnceCall, flags: u8) {
+    let end = Event::new(call.op, call.site, call.once).phase(Phase::End).result(0).flags(flags);
+    gate::announced(thread, end);
+}
+
+pub unsafe fn pthread_once(control: *mut c_void, routine: *mut c_void, site: SiteId) -> c_int {
+    // SAFETY: the caller keeps the wrapped function's contract.
+    unsafe { once(Op::pthread_once, control, routine, site, |routine| real::pthread_once(control, routine)) }
+}
+
+pub unsafe fn call_once(control: *mut c_void, routine: *mut c_void, site: SiteId) {
+    // SAFETY: the caller keeps the wrapped function's contract.
+    unsafe {
+        once(Op::call_once, control, routine, site, |routine| {
+            real::call_once(control, routine);
+            0
+        });
+    }
+}

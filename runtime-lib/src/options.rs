@@ -1,0 +1,141 @@
+//! What `COVSCHED_OPTIONS` asks of this process.
+
+use crate::sys;
+use covsched_core::options::{OptionError, Parse, OPTIONS};
+use covsched_core::ProgramId;
+
+/// What the hooks shall do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Nothing.
+    Off,
+    /// Record.
+    Record,
+}
+
+/// The options, read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options<'a> {
+    /// `mode`.
+    pub mode: Mode,
+    /// `log`.
+    pub log: Option<&'a str>,
+    /// `program`.
+    pub program: Option<ProgramId>,
+    /// `delay`.
+    pub delay: Option<u64>,
+    /// `help`.
+    pub help: bool,
+}
+
+/// Reads the options. What is wrong goes to `complain`, as parts of a line, and is ignored.
+pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a> {
+    let mut options = Options { mode: Mode::Off, log: None, program: None, delay: None, help: false };
+    for item in Parse::new(text) {
+        let (row, value) = match item {
+            Ok(pair) => pair,
+            Err(OptionError::NoValue(part)) => {
+                complain(&["'", part, "' is not of the form key=value"]);
+                continue;
+            }
+            Err(OptionError::UnknownKey(key)) => {
+                complain(&["unknown option '", key, "' (help=1 lists them)"]);
+                continue;
+            }
+            Err(OptionError::OpenQuote(key)) => {
+                complain(&["the quote in the value of '", key, "' does not close"]);
+                continue;
+            }
+        };
+        let understood = match row.key {
+            "mode" => match value {
+                "off" => set(&mut options.mode, Some(Mode::Off)),
+                "record" => set(&mut options.mode, Some(Mode::Record)),
+                _ => {
+                    // Never obey half of what was asked.
+                    options.mode = Mode::Off;
+                    false
+                }
+            },
+            "log" => {
+                options.log = Some(value);
+                !value.is_empty()
+            }
+            "program" if value.len() == 16 => {
+                set(&mut options.program, u64::from_str_radix(value, 16).ok().map(|id| Some(ProgramId(id))))
+            }
+            "delay" => set(&mut options.delay, value.parse().ok().map(Some)),
+            "help" => set(&mut options.help, (value == "1" || value == "0").then_some(value == "1")),
+            _ => false,
+        };
+        if !understood {
+            complain(&[row.key, "=", value, " is ignored: expected ", row.value]);
+        }
+    }
+    options
+}
+
+fn set<T>(place: &mut T, value: Option<T>) -> bool {
+    match value {
+        Some(value) => {
+            *place = value;
+            true
+        }
+        None => false,
+    }
+}
+
+/// Lists the rows on standard error.
+pub fn print_help() {
+    sys::write_error(&["covsched: COVSCHED_OPTIONS=key=value:key=value, values may be quoted\n"]);
+    for row in OPTIONS {
+        sys::write_error(&["  ", row.key, "=", row.value, " (default: ", row.default, ")  ", row.help]);
+        sys::write_error(&["\n"]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaints(text: &str) -> (Options<'_>, Vec<String>) {
+        let mut lines = Vec::new();
+        let options = parse(text, |parts| lines.push(parts.concat()));
+        (options, lines)
+    }
+
+    #[test]
+    fn every_row_of_the_table_is_understood() {
+        let (options, lines) = complaints("mode=record:log='/a:b':program=00000000000000ff:delay=7:help=0");
+        assert_eq!(lines, [""; 0]);
+        assert_eq!(
+            options,
+            Options {
+                mode: Mode::Record,
+                log: Some("/a:b"),
+                program: Some(ProgramId(255)),
+                delay: Some(7),
+                help: false
+            }
+        );
+        for row in OPTIONS {
+            assert!(["mode", "log", "program", "delay", "help"].contains(&row.key), "{}", row.key);
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_and_ignored() {
+        let (options, lines) = complaints("mode=record:delay=x:bogus=1:mode=recrd:log");
+        assert_eq!(options.mode, Mode::Off);
+        assert_eq!(options.delay, None);
+        assert_eq!(
+            lines,
+            [
+                "delay=x is ignored: expected SEED",
+                "unknown option 'bogus' (help=1 lists them)",
+                "mode=recrd is ignored: expected off|record",
+                "'log' is not of the form key=value",
+            ]
+        );
+    }
+}

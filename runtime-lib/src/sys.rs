@@ -1,0 +1,271 @@
+//! Raw system calls. Not libc's: those may be replaced by the program, are cancellation points, set errno.
+//!
+//! Results are the kernel's: a negative errno on failure, here as `Err(errno)`.
+
+use core::arch::asm;
+use core::sync::atomic::AtomicU32;
+
+type Result<T> = core::result::Result<T, i32>;
+
+/// A system call with six arguments.
+///
+/// # Safety
+/// As the call itself: pointers must be good for what the kernel does with them.
+#[inline(always)]
+unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
+    let [a, b, c, d, e, f] = arguments;
+    let result: isize;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: the kernel's convention; rcx and r11 are clobbered.
+    unsafe {
+        asm!("syscall", inlateout("rax") number as isize => result, in("rdi") a, in("rsi") b, in("rdx") c,
+             in("r10") d, in("r8") e, in("r9") f, lateout("rcx") _, lateout("r11") _, options(nostack));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the kernel's convention.
+    unsafe {
+        asm!("svc 0", in("x8") number, inlateout("x0") a => result, in("x1") b, in("x2") c, in("x3") d,
+             in("x4") e, in("x5") f, options(nostack));
+    }
+    if result < 0 {
+        Err(-result as i32)
+    } else {
+        Ok(result as usize)
+    }
+}
+
+/// A file descriptor that is closed by hand ([`close`]).
+#[derive(Clone, Copy)]
+pub struct Fd(usize);
+
+/// Opens `path` (which ends with a zero byte), close-on-exec.
+pub fn open(path: &[u8], flags: i32) -> Result<Fd> {
+    debug_assert!(path.last() == Some(&0));
+    let flags = (flags | libc::O_CLOEXEC) as usize;
+    // SAFETY: the path is zero-ended.
+    unsafe {
+        call(libc::SYS_openat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, flags, 0o600, 0, 0]).map(Fd)
+    }
+}
+
+/// Closes a file.
+pub fn close(fd: Fd) {
+    // SAFETY: no memory involved. An error changes nothing: the descriptor is gone.
+    let _ = unsafe { call(libc::SYS_close, [fd.0, 0, 0, 0, 0, 0]) };
+}
+
+/// Writes all parts with one call; fails if not everything was written.
+pub fn write_parts(fd: Fd, parts: &[&[u8]]) -> Result<()> {
+    const EMPTY: libc::iovec = libc::iovec { iov_base: core::ptr::null_mut(), iov_len: 0 };
+    let mut vectors = [EMPTY; 8];
+    let mut total = 0;
+    for (vector, part) in vectors.iter_mut().zip(parts) {
+        *vector = libc::iovec { iov_base: part.as_ptr() as *mut _, iov_len: part.len() };
+        total += part.len();
+    }
+    let count = parts.len().min(vectors.len());
+    // SAFETY: the vectors describe live slices.
+    match unsafe { call(libc::SYS_writev, [fd.0, vectors.as_ptr() as usize, count, 0, 0, 0]) } {
+        Ok(written) if written == total => Ok(()),
+        Ok(_) => Err(libc::ENOSPC),
+        Err(error) => Err(error),
+    }
+}
+
+/// Writes all bytes at an offset.
+pub fn write_at(fd: Fd, bytes: &[u8], offset: usize) -> Result<()> {
+    // SAFETY: a live slice.
+    match unsafe { call(libc::SYS_pwrite64, [fd.0, bytes.as_ptr() as usize, bytes.len(), offset, 0, 0]) } {
+        Ok(written) if written == bytes.len() => Ok(()),
+        Ok(_) => Err(libc::ENOSPC),
+        Err(error) => Err(error),
+    }
+}
+
+/// Says something on standard error, in one write.
+pub fn write_error(parts: &[&str]) {
+    let mut bytes: [&[u8]; 8] = [&[]; 8];
+    for (byte, part) in bytes.iter_mut().zip(parts) {
+        *byte = part.as_bytes();
+    }
+    // Nobody is left to tell if standard error is closed.
+    let _ = write_parts(Fd(2), &bytes);
+}
+
+/// Sets a file's length by path.
+pub fn truncate(path: &[u8], length: usize) -> Result<()> {
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path is zero-ended.
+    unsafe { call(libc::SYS_truncate, [path.as_ptr() as usize, length, 0, 0, 0, 0]).map(drop) }
+}
+
+/// Gives the range of a file real space, so that writing to a mapping of it cannot fail. Respects
+/// RLIMIT_FSIZE without the signal that exceeding it would send.
+pub fn allocate(fd: Fd, from: usize, to: usize) -> Result<()> {
+    let mut limit = [0u64; 2];
+    // SAFETY: the kernel writes two words.
+    let known = unsafe {
+        let resource = libc::RLIMIT_FSIZE as usize;
+        call(libc::SYS_prlimit64, [0, resource, 0, limit.as_mut_ptr() as usize, 0, 0])
+    };
+    if known.is_ok() && to as u64 > limit[0] {
+        return Err(libc::EFBIG);
+    }
+    loop {
+        // SAFETY: no memory involved.
+        match unsafe { call(libc::SYS_fallocate, [fd.0, 0, from, to - from, 0, 0]) } {
+            Err(libc::EINTR) => continue,
+            Err(libc::EOPNOTSUPP | libc::ENOSYS) => break,
+            other => return other.map(drop),
+        }
+    }
+    // A file system without fallocate: write zeros.
+    let zeros = [0u8; 512];
+    let mut at = from;
+    while at < to {
+        let end = to.min(at + zeros.len());
+        write_at(fd, &zeros[..end - at], at)?;
+        at = end;
+    }
+    Ok(())
+}
+
+/// Maps `length` bytes of a file at `offset`, shared and writable, its pages present where the kernel can
+/// do that ahead of time.
+pub fn map_shared(fd: Fd, offset: usize, length: usize) -> Result<*mut u8> {
+    let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    // SAFETY: a new mapping.
+    let address =
+        unsafe { call(libc::SYS_mmap, [0, length, prot, libc::MAP_SHARED as usize, fd.0, offset])? };
+    const MADV_POPULATE_WRITE: usize = 23;
+    // SAFETY: advice on the new mapping.
+    match unsafe { call(libc::SYS_madvise, [address, length, MADV_POPULATE_WRITE, 0, 0, 0]) } {
+        // Older kernels do not know it: pages then come one by one.
+        Ok(_) | Err(libc::EINVAL) => Ok(address as *mut u8),
+        Err(error) => {
+            unmap(address as *mut u8, length);
+            Err(error)
+        }
+    }
+}
+
+/// Fresh zeroed memory of the process's own.
+pub fn map_private(length: usize) -> Result<*mut u8> {
+    let prot = (libc::PROT_READ | libc::PROT_WRITE) as usize;
+    let flags = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS) as usize;
+    // SAFETY: a new mapping.
+    unsafe { call(libc::SYS_mmap, [0, length, prot, flags, usize::MAX, 0]).map(|address| address as *mut u8) }
+}
+
+/// Removes a mapping.
+pub fn unmap(address: *mut u8, length: usize) {
+    // SAFETY: the callers give mappings that they made and no longer use.
+    let _ = unsafe { call(libc::SYS_munmap, [address as usize, length, 0, 0, 0, 0]) };
+}
+
+/// Whether the whole range is mapped.
+pub fn is_mapped(start: *const u8, length: usize) -> bool {
+    const PAGE: usize = 4096;
+    let end = start as usize + length;
+    (start as usize & !(PAGE - 1)..end).step_by(PAGE).all(|page| {
+        let mut residence = 0u8;
+        // SAFETY: the kernel only looks at its tables and writes one byte.
+        unsafe { call(libc::SYS_mincore, [page, 1, &raw mut residence as usize, 0, 0, 0]) }.is_ok()
+    })
+}
+
+/// Sleeps while `*word == value`; may return early.
+pub fn futex_wait(word: &AtomicU32, value: u32) {
+    let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: a live word; no timeout.
+    let _ = unsafe { call(libc::SYS_futex, [word as *const _ as usize, operation, value as usize, 0, 0, 0]) };
+}
+
+/// Wakes up to `count` sleepers. The word itself is not read: it may be gone by now.
+pub fn futex_wake(word: *const AtomicU32, count: usize) {
+    let operation = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: the kernel uses the address only as a key.
+    let _ = unsafe { call(libc::SYS_futex, [word as usize, operation, count, 0, 0, 0]) };
+}
+
+/// The process.
+pub fn process_id() -> u32 {
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// Lets others run.
+pub fn yield_now() {
+    // SAFETY: no memory involved.
+    let _ = unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+}
+
+/// Sleeps; a signal may cut it short.
+pub fn sleep_nanoseconds(nanoseconds: u32) {
+    let time = [0i64, i64::from(nanoseconds)];
+    // SAFETY: a live timespec; no remainder wanted.
+    let _ = unsafe { call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Reads a symbolic link into `buffer`; the length.
+pub fn read_link(path: &[u8], buffer: &mut [u8]) -> Result<usize> {
+    debug_assert!(path.last() == Some(&0));
+    let at = libc::AT_FDCWD as usize;
+    // SAFETY: a zero-ended path and a live buffer.
+    unsafe {
+        call(
+            libc::SYS_readlinkat,
+            [at, path.as_ptr() as usize, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0],
+        )
+    }
+}
+
+/// The working directory into `buffer`; the length without the zero byte.
+pub fn working_directory(buffer: &mut [u8]) -> Result<usize> {
+    // SAFETY: a live buffer.
+    unsafe { call(libc::SYS_getcwd, [buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0, 0]) }
+        .map(|length| length.saturating_sub(1))
+}
+
+/// Signals that were blocked before [`block_signals`].
+#[derive(Clone, Copy)]
+pub struct SignalMask(u64);
+
+fn set_mask(how: i32, mask: u64) -> u64 {
+    let mut old = 0u64;
+    // SAFETY: two live words of the kernel's sigset size.
+    let _ = unsafe {
+        let (new, old) = (&mask as *const u64 as usize, &mut old as *mut u64 as usize);
+        call(libc::SYS_rt_sigprocmask, [how as usize, new, old, 8, 0, 0])
+    };
+    old
+}
+
+/// Blocks every signal of the calling thread, glibc's own included.
+pub fn block_signals() -> SignalMask {
+    SignalMask(set_mask(libc::SIG_SETMASK, !0))
+}
+
+/// Undoes [`block_signals`].
+pub fn restore_signals(mask: SignalMask) {
+    set_mask(libc::SIG_SETMASK, mask.0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_call_gives_its_errno_and_leaves_errno_alone() {
+        // SAFETY: glibc's errno of this thread.
+        unsafe { *libc::__errno_location() = 77 };
+        assert_eq!(open(b"/nonexistent/file\0", libc::O_RDONLY).err(), Some(libc::ENOENT));
+        // SAFETY: as above.
+        assert_eq!(unsafe { *libc::__errno_location() }, 77);
+    }
+
+    #[test]
+    fn the_process_is_ours() {
+        assert_eq!(process_id(), std::process::id());
+    }
+}
