@@ -23,7 +23,7 @@ namespace {
 
 class Pool {
 public:
-  explicit Pool(int size) {
+  explicit Pool(int size) { // SCHED: pthread_cond_init x1
     for (int i = 0; i < size; ++i)
       threads.emplace_back([this] { work(); });
   }
@@ -36,7 +36,7 @@ public:
     changed.notify_all(); // SCHED: pthread_cond_broadcast x1
     for (std::thread &thread : threads)
       thread.join(); // SCHED: pthread_join x3
-  }
+  } // SCHED: pthread_cond_destroy x1
 
   void submit(std::function<void()> job) {
     {
@@ -69,7 +69,7 @@ private:
 };
 
 // One result or one exception.
-class Future {
+class Future { // SCHED: pthread_cond_init x12 SCHED: pthread_cond_destroy x12
 public:
   void run(const std::function<int()> &job) {
     int got = 0;
@@ -131,8 +131,6 @@ int lookup(int key) {
 // SCHED-TOTAL: pthread_rwlock_wrlock x4
 // SCHED-TOTAL: pthread_rwlock_unlock x16
 // SCHED-TOTAL: pthread_cond_clockwait x1+
-// SCHED-TOTAL: pthread_cond_init x14
-// SCHED-TOTAL: pthread_cond_destroy x14
 int main() {
   int sum = 0, failed = 0;
   std::vector<Future> futures(12);
@@ -148,7 +146,7 @@ int main() {
       }
   }
   std::mutex lock;
-  std::condition_variable never;
+  std::condition_variable never; // SCHED: pthread_cond_init x1
   std::unique_lock<std::mutex> hold(lock);
   bool timed_out = !never.wait_for(hold, std::chrono::milliseconds(2), [] { return false; });
   bool ran = false;
@@ -162,4 +160,4 @@ int main() {
     never.wait(hold); // SCHED: pthread_cond_wait x1+
   std::printf("sum %d, failed %d, timed out %d\n", sum, failed, timed_out);
   return 0;
-}
+} // SCHED: pthread_cond_destroy x1

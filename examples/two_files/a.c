@@ -4,8 +4,8 @@
 //
 //   covsched cc -O2 -c a.c b.c && ar rcs libb.a b.o
 //   covsched cc -O2 -shared -fPIC c.c -o libc_part.so && covsched cc -O2 -shared -fPIC d.c -o libd_part.so
-//   covsched cc -pthread a.o libb.a ./libc_part.so -ldl -o two_files
-//   covsched record -o two_files.sched -- ./two_files ./libd_part.so && covsched show two_files.sched
+//   covsched cc -pthread a.o libb.a libc_part.so -Wl,-rpath,. -o two_files
+//   covsched record -o two_files.sched -- ./two_files && covsched show two_files.sched
 #include "parts.h"
 #include <dlfcn.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int count;
 
-int main(int argc, char *argv[]) {
+int main(void) {
   pthread_t threads[3];
-  void *opened = dlopen(argc > 1 ? argv[1] : "./libd_part.so", RTLD_NOW);
+  void *opened = dlopen("libd_part.so", RTLD_NOW);
   if (!opened) {
     fprintf(stderr, "%s\n", dlerror());
     return 2;

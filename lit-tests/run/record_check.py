@@ -14,8 +14,10 @@ import sys
 import expectations
 
 
-def run(*command, **more):
-    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, text=True, **more)
+def run(*command):
+    # timeout(1) ends the whole process group of a run that hangs.
+    command = ["timeout", "-s", "KILL", "60", *command]
+    return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True)
 
 
 def must(*command):

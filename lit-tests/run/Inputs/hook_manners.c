@@ -40,7 +40,7 @@ int main(int argc, char *argv[]) {
   (void)!write(fd, "mine", 4);
   // New site tables arrive while the program holds the descriptor.
   if (argc > 2 && !dlopen(argv[2], RTLD_NOW))
-    puts(dlerror());
+    fprintf(stderr, "%s\n", dlerror());
   sem_init(&sem, 0, 0); // SCHED: sem_init x1
   pthread_attr_init(&attr);
   pthread_attr_setstacksize(&attr, PTHREAD_STACK_MIN);
