@@ -1,10 +1,139 @@
-//! stub
+//! `covsched bitcode`: the whole program's bitcode, got back from an executable and put into one module.
+//!
+//! The bitcode stands in a section of each linked file, one part a translation unit. What is not there is a
+//! limit of the result, named on standard error: units whose part is absent, units compiled without bitcode,
+//! and functions that the files define in code that covsched did not compile.
+
+use crate::elf::{self, Binary};
 use crate::failure::Failure;
+use covsched::bitcode::{link, split, BitcodeError, Part};
+use covsched_core::site::{UnitTable, BITCODE_SECTION};
+use object::read::archive::ArchiveFile;
+use object::SymbolKind;
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+
 /// What `bitcode` takes.
 #[derive(clap::Args)]
-pub struct Arguments {}
-/// stub
-pub fn run(_: &Arguments) -> Result<ExitCode, Failure> {
+pub struct Arguments {
+    /// The executable; shared objects, object files and archives that belong to the program may follow
+    #[arg(value_name = "APP", required = true)]
+    files: Vec<PathBuf>,
+    /// Where to write the module
+    #[arg(short, value_name = "OUT.bc")]
+    output: PathBuf,
+}
+
+/// Splits, links and writes.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let mut program = Program::default();
+    for file in &arguments.files {
+        program.add_file(file)?;
+    }
+    let mut parts = Vec::new();
+    for (path, section) in &program.sections {
+        let found = split(section).map_err(|error| Failure::bad(format!("{}: {error}", path.display())))?;
+        // A file may be given twice: as an object, and in what it was linked into.
+        let new = found.into_iter().filter(|part| !parts.contains(part)).collect::<Vec<Part<'_>>>();
+        parts.extend(new);
+    }
+    if parts.is_empty() {
+        let files: Vec<String> = arguments.files.iter().map(|file| file.display().to_string()).collect();
+        return Err(Failure::bad(format!(
+            "{}: no bitcode of covsched (section {BITCODE_SECTION}): it was stripped, or compiled with no-bitcode",
+            files.join(", ")
+        )));
+    }
+    for limit in missing_units(&program.units, &parts) {
+        eprintln!("covsched: {limit}");
+    }
+    let linked = link(&parts).map_err(|error| describe(&error))?;
+    for name in linked.undefined() {
+        if program.functions.contains(&name) && !name.starts_with("covsched_") {
+            let name = crate::names::demangle(&name);
+            eprintln!("covsched: {name}: the program defines it in code that was not compiled with covsched");
+        }
+    }
+    linked.verify().map_err(|error| describe(&error))?;
+    linked.write(&arguments.output).map_err(|error| describe(&error))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Units that do not fit together and files that cannot be written are the user's; the rest is covsched's fault.
+fn describe(error: &BitcodeError) -> Failure {
+    match error {
+        BitcodeError::Invalid(_) => Failure::Bug(error.to_string()),
+        _ => Failure::bad(error.to_string()),
+    }
+}
+
+/// What the files hold.
+#[derive(Default)]
+struct Program {
+    sections: Vec<(PathBuf, Vec<u8>)>,
+    units: Vec<UnitTable>,
+    /// Linkage names of all functions that they define.
+    functions: HashSet<String>,
+}
+
+impl Program {
+    fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
+        let binary = Binary::read(path)?;
+        if !binary.bytes().starts_with(&object::archive::MAGIC) {
+            return self.add_binary(&binary, true);
+        }
+        let damaged = |error: object::Error| Failure::bad(format!("{}: {error}", path.display()));
+        let archive = ArchiveFile::parse(binary.bytes()).map_err(damaged)?;
+        for member in archive.members() {
+            let member = member.map_err(damaged)?;
+            let name = String::from_utf8_lossy(member.name());
+            let place = PathBuf::from(format!("{}({name})", path.display()));
+            let bytes = member.data(binary.bytes()).map_err(damaged)?.to_vec();
+            self.add_binary(&Binary::part(place, bytes), false)?;
+        }
+        Ok(())
+    }
+
+    /// `needed`: whether a file without site tables is an error; in an archive it is one member of many.
+    fn add_binary(&mut self, binary: &Binary, needed: bool) -> Result<(), Failure> {
+        let file = binary.parse()?;
+        match elf::site_tables(binary.path(), &file) {
+            Ok(tables) => self.units.extend(tables.units),
+            Err(failure) if needed => return Err(failure),
+            Err(_) => {}
+        }
+        if let Some(section) = elf::section(&file, BITCODE_SECTION) {
+            self.sections.push((binary.path().to_owned(), section));
+        }
+        self.functions.extend(elf::symbols(&file, SymbolKind::Text).into_iter().map(|symbol| symbol.name));
+        Ok(())
+    }
+}
+
+/// Units of the site tables that have no part, in words.
+fn missing_units(units: &[UnitTable], parts: &[Part<'_>]) -> BTreeSet<String> {
+    let there: HashSet<u64> = parts.iter().map(|part| part.table_hash).collect();
+    let missing = units.iter().filter(|unit| !there.contains(&unit.hash));
+    missing
+        .map(|unit| match unit.has_bitcode {
+            true => format!("{}: its bitcode is missing (stripped?)", unit.unit),
+            false => format!("{}: was compiled without bitcode", unit.unit),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_without_their_part_are_named() {
+        let unit =
+            |name: &str, hash, has_bitcode| UnitTable { unit: name.into(), hash, has_bitcode, sites: vec![] };
+        let units = [unit("a.c", 1, true), unit("b.c", 2, true), unit("c.c", 3, false)];
+        let parts = [Part { unit: "a.c".into(), table_hash: 1, bitcode: b"" }];
+        let missing: Vec<String> = missing_units(&units, &parts).into_iter().collect();
+        assert_eq!(missing, ["b.c: its bitcode is missing (stripped?)", "c.c: was compiled without bitcode"]);
+    }
 }

@@ -11,6 +11,8 @@ pub struct Libraries {
     pub plugin: PathBuf,
     /// `libcovsched_rt.a`.
     pub runtime: PathBuf,
+    /// `covsched_interpose.o`, for dynamic executables.
+    pub interposers: PathBuf,
 }
 
 impl Libraries {
@@ -27,13 +29,16 @@ impl Libraries {
                     .map_or_else(PathBuf::new, |root| root.join("lib/covsched"))
             }
         };
-        let libraries =
-            Libraries { plugin: folder.join("libcovsched.so"), runtime: folder.join("libcovsched_rt.a") };
-        for file in [&libraries.plugin, &libraries.runtime] {
+        let libraries = Libraries {
+            plugin: folder.join("libcovsched.so"),
+            runtime: folder.join("libcovsched_rt.a"),
+            interposers: folder.join("covsched_interpose.o"),
+        };
+        for file in [&libraries.plugin, &libraries.runtime, &libraries.interposers] {
             if !file.is_file() {
                 return Err(Failure::bad(format!(
                     "{} is missing: run covsched from its install tree (scripts/build makes target/install), \
-                     or set COVSCHED_LIBDIR to the folder of libcovsched.so and libcovsched_rt.a",
+                     or set COVSCHED_LIBDIR to its folder lib/covsched",
                     file.display()
                 )));
             }

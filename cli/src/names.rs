@@ -1,9 +1,6 @@
 //! Names for people: demangled functions, errno and signals.
 
-/// A linkage name as its source language writes it; any other name as it is.
-pub fn demangle(name: &str) -> String {
-    name.to_owned()
-}
+pub use covsched::demangle;
 
 /// The errno's name, for those that a synchronization may return on Linux; else the number.
 pub fn errno(code: i32) -> String {

@@ -7,9 +7,9 @@
 //! - where clang runs its optimizer: `-fpass-plugin=libcovsched.so`, and `-gline-tables-only`, which any
 //!   -g option of the user overrides since it comes later;
 //! - where it links an executable: the runtime's archive, `-u` for the symbol that makes the linker take it
-//!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), and the
-//!   export of its symbols, for shared objects that refer to them. A static executable exports nothing and
-//!   takes no interposers, which would stand beside the C library's own definitions;
+//!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), the
+//!   interposers, and the export of the hooks, for shared objects that refer to them. A static executable
+//!   exports nothing and has no interposers, which would stand beside the C library's own definitions;
 //! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end, for the
 //!   hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
@@ -67,7 +67,7 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
                 if !analysis.without_libraries {
                     front.push("-Wl,-u,covsched_register".into());
                     if !analysis.is_static {
-                        front.push("-Wl,-u,covsched_interpose".into());
+                        front.push(libraries.interposers.clone().into_os_string());
                     }
                 }
                 if !analysis.is_static {

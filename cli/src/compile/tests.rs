@@ -4,7 +4,11 @@ use super::*;
 use proptest::prelude::*;
 
 fn libraries() -> Libraries {
-    Libraries { plugin: "/lib/libcovsched.so".into(), runtime: "/lib/libcovsched_rt.a".into() }
+    Libraries {
+        plugin: "/lib/libcovsched.so".into(),
+        runtime: "/lib/libcovsched_rt.a".into(),
+        interposers: "/lib/covsched_interpose.o".into(),
+    }
 }
 
 fn no_response(_: &Path) -> Option<Vec<String>> {
@@ -62,12 +66,16 @@ fn an_executable_gets_the_runtime_and_exports_it() {
     assert_eq!(
         full("-O2 a.c -o app"),
         "--start-no-unused-arguments -fpass-plugin=/lib/libcovsched.so -gline-tables-only \
-         -Wl,-u,covsched_register -Wl,-u,covsched_interpose -Wl,--export-dynamic-symbol=covsched_* \
+         -Wl,-u,covsched_register /lib/covsched_interpose.o -Wl,--export-dynamic-symbol=covsched_* \
          /lib/libcovsched_rt.a --end-no-unused-arguments -O2 a.c -o app"
     );
     assert!(full("-fuse-ld=gold a.c").contains("-Wl,--export-dynamic "));
     assert!(!full("-static a.c").contains("interpose") && !full("-static a.c").contains("export"));
-    assert!(!full("-nostdlib a.c").contains("-u,") && full("-nostdlib a.c").contains("_rt.a"));
+    assert!(
+        !full("-nostdlib a.c").contains("-u,")
+            && !full("-nostdlib a.c").contains("interpose")
+            && full("-nostdlib a.c").contains("_rt.a")
+    );
 }
 
 #[test]
