@@ -3,6 +3,7 @@
 use super::View;
 use crate::names::{demangle, errno};
 use covsched_core::hooks::{Effect, Op};
+use covsched_core::schedule::stack::CallStacks;
 use covsched_core::schedule::{Completeness, Event, MutexKind, ObjectId, Phase};
 use std::io::{self, Write};
 
@@ -43,10 +44,17 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", line.trim_end())
     };
     row("seq", "thread", "operation".into(), "on".into(), String::new(), "where")?;
-    for (seq, event) in view.events() {
-        let place = view.place(event.site).map(|place| format!("{} {}", place.short, place.function));
+    // A lock that std::mutex took is shown where the user's own code asked for it.
+    let mut stacks = CallStacks::new(view.schedule);
+    for (index, event) in view.schedule.events.iter().enumerate() {
+        let frame = stacks.advance(event).in_user_code();
+        if !(view.shown)(event) {
+            continue;
+        }
+        let place = frame.and_then(|site| view.place(site.id));
+        let place = place.map(|place| format!("{} {}", place.short, place.function));
         row(
-            &seq.to_string(),
+            &(index + 1).to_string(),
             &event.thread.to_string(),
             operation_of(view, event),
             target_of(view, event),

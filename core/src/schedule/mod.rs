@@ -9,6 +9,7 @@
 //! - [`verify`]: the invariants of a well-formed schedule
 //! - [`legal`]: whether the order is one that the objects' semantics allow
 //! - [`recording`]: what the runtime left in a recording folder; [`assemble`] makes a schedule of it
+//! - [`stack`]: the call stack of each event
 
 pub mod assemble;
 mod fault;
@@ -18,6 +19,7 @@ pub mod parse;
 pub mod recording;
 #[cfg(test)]
 mod simulate;
+pub mod stack;
 pub mod text;
 pub mod verify;
 

@@ -205,11 +205,7 @@ impl<'m> Plan<'m> {
             return;
         }
         let site = sites.add(SiteKind::Derived, &callee, call.inst.location(), &mut self.sites);
-        plan.derived_calls.push(DerivedCall {
-            inst: call.inst,
-            is_invoke: call.form == Form::Invoke,
-            site,
-        });
+        plan.derived_calls.push(DerivedCall { inst: call.inst, is_invoke: call.form == Form::Invoke, site });
     }
 
     fn add_reference(&mut self, facts: &FunctionFacts<'m>, hook: &'static Hook) {

@@ -80,7 +80,12 @@ pub struct Limits<'m> {
 impl<'m> Limits<'m> {
     /// Notes a limit at an instruction.
     pub fn at(&mut self, limit: Limit, inst: Inst<'m>, subject: &str) {
-        self.met.push(Met { limit, inst: Some(inst), location: inst.location(), subject: subject.to_owned() });
+        self.met.push(Met {
+            limit,
+            inst: Some(inst),
+            location: inst.location(),
+            subject: subject.to_owned(),
+        });
     }
 
     /// Notes a limit of something larger.
