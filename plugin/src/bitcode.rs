@@ -3,7 +3,7 @@
 
 use crate::ir::bridge::{self, collect_bytes, RawLinked, Text};
 use covsched_core::rawlog::Plain;
-use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, VERSION};
+use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, SECTION, VERSION};
 use std::mem::size_of;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -132,8 +132,12 @@ impl Linked {
         let (names, ()) = collect_bytes(|take, context| unsafe {
             bridge::cov_linked_undefined(self.0, take, context);
         });
-        let mut names: Vec<String> =
-            names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        // The linker defines the bounds of a section.
+        let mut names: Vec<String> = names
+            .iter()
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .filter(|name| ![format!("__start_{SECTION}"), format!("__stop_{SECTION}")].contains(name))
+            .collect();
         names.sort();
         names
     }
@@ -182,7 +186,7 @@ mod tests {
     use crate::instrument::unit::bitcode_part;
     use crate::parameters::InstrumentOptions;
     use crate::testing::complaints;
-    use covsched_core::site::{UnitTable, SECTION};
+    use covsched_core::site::UnitTable;
 
     /// What an object of this IR has in its two sections.
     fn compile(ir: &str) -> (Vec<u8>, Vec<u8>) {
@@ -226,7 +230,8 @@ mod tests {
         let undefined = linked.undefined();
         assert!(undefined.contains(&"missing".to_owned()), "{undefined:?}");
         assert!(undefined.contains(&"covsched_pthread_mutex_lock".to_owned()), "{undefined:?}");
-        assert!(!undefined.contains(&"helper".to_owned()), "{undefined:?}");
+        let unexpected = ["helper", "main", "__start_covsched_sites"];
+        assert!(!unexpected.iter().any(|name| undefined.contains(&name.to_string())), "{undefined:?}");
 
         let path = std::env::temp_dir().join(format!("covsched-linked-{}.bc", std::process::id()));
         linked.write(&path).unwrap();
@@ -246,7 +251,7 @@ mod tests {
             split(&section).unwrap(),
             [Part { unit: "a.c".into(), table_hash: 7, bitcode: b"abc".as_slice() }]
         );
-        assert_eq!(foreign(&section).unwrap(), [0..foreign_len]);
+        assert_eq!(foreign(&section).unwrap(), vec![Range { start: 0, end: foreign_len }]);
         assert_eq!(split(&[]).unwrap(), []);
     }
 
