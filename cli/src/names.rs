@@ -104,16 +104,15 @@ mod tests {
     fn brief_names_keep_what_tells_functions_apart() {
         for (name, expected) in [
             ("worker", "worker"),
-            (
-                "std::vector<(anonymous namespace)::Future, std::allocator<int>>::vector(unsigned long)",
-                "std::vector<>::vector()",
-            ),
+            ("std::vector<(anonymous namespace)::F, std::less<int>>::vector(int)", "std::vector<>::vector()"),
             ("void std::_Construct<int>(int*)", "std::_Construct<>()"),
             ("(anonymous namespace)::Pool::run() const", "Pool::run()"),
-            (
-                "Pool::Pool(int)::'lambda'()::operator()() const",
-                "Pool::Pool(int)::'lambda'()::operator()() const",
-            ),
+            ("A::A(int)::'lambda'()::operator()(int) const", "A::A()::'lambda'()::operator()()"),
+            ("f()::'lambda'()::operator()() const::'lambda'()", "f()::'lambda'()::operator()()::'lambda'()"),
+            ("std::ostream& std::operator<<<int>(std::ostream&)", "std::operator<<<>()"),
+            ("bool operator<(A const&, A const&)", "operator<()"),
+            ("f<&(A::operator<(A))>()", "f<&(A::operator<(A))>()"),
+            ("unsigned int f(int)", "f()"),
             ("main::$_2", "main::$_2"),
             (">)(<", ">)(<"),
         ] {
