@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::names::demangle;
 use crate::schedule_file::ScheduleFile;
 use covsched_core::hooks::Op;
+use covsched_core::schedule::stack::CallStacks;
 use covsched_core::schedule::{Event, Schedule};
 use covsched_core::site::Site;
 use covsched_core::{SiteId, ThreadId};
@@ -54,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::bad(format!("{}: there is no thread {thread}; the last is t{last}", file.name)));
     }
     let shown = |event: &Event| {
-        arguments.thread.is_none_or(|thread| event.thread == thread)
+        arguments.thread.map_or(true, |thread| event.thread == thread)
             && !(arguments.no_derived && event.op == Op::derived)
     };
     let view = View::new(schedule, &shown);
@@ -116,6 +117,17 @@ impl<'a> View<'a> {
     fn events(&self) -> impl Iterator<Item = (usize, &'a Event)> + '_ {
         let numbered = self.schedule.events.iter().enumerate().map(|(index, event)| (index + 1, event));
         numbered.filter(|(_, event)| (self.shown)(event))
+    }
+
+    /// The shown events with their places in the order, and the site in the user's own code that they come
+    /// from: a lock that `std::mutex` took belongs where the user asked for it, not in a system header.
+    fn events_in_user_code(&self) -> impl Iterator<Item = (usize, &'a Event, SiteId)> + '_ {
+        let mut stacks = CallStacks::new(self.schedule);
+        let numbered = self.schedule.events.iter().enumerate().map(move |(index, event)| {
+            let site = stacks.advance(event).in_user_code().map_or(SiteId::NONE, |site| site.id);
+            (index + 1, event, site)
+        });
+        numbered.filter(|(_, event, _)| (self.shown)(event))
     }
 
     fn place(&self, site: SiteId) -> Option<&Place<'a>> {
