@@ -2,6 +2,50 @@
 
 pub use covsched::demangle;
 
+/// A demangled name without template arguments, parameters, result and anonymous namespaces: for tables.
+pub fn brief(name: &str) -> String {
+    // Longer ones before their prefixes.
+    const OPERATORS: [&str; 9] = ["()", "<=>", "<<", ">>", "<=", ">=", "->", "<", ">"];
+    let short = name.replace("(anonymous namespace)::", "").replace(" const", "");
+    let mut brief = String::new();
+    let mut depth = 0usize;
+    let mut rest = short.as_str();
+    while let Some(c) = rest.chars().next() {
+        rest = &rest[c.len_utf8()..];
+        match c {
+            '<' | '(' if depth == 0 && brief.ends_with("operator") => {
+                // The brackets are the operator's name.
+                let word = &short[short.len() - rest.len() - 1..];
+                let symbol = OPERATORS.into_iter().find(|symbol| word.starts_with(symbol)).unwrap_or("");
+                brief.push_str(symbol);
+                rest = word.strip_prefix(symbol).unwrap_or(rest);
+            }
+            '<' | '(' => {
+                if depth == 0 {
+                    brief.push(c);
+                }
+                depth += 1;
+            }
+            '>' | ')' if depth > 0 => {
+                depth -= 1;
+                if depth == 0 {
+                    brief.push(c);
+                }
+            }
+            _ if depth > 0 => {}
+            // What stands before a blank is the result's type.
+            ' ' if !brief.ends_with("operator") => brief.clear(),
+            c => brief.push(c),
+        }
+    }
+    // Brackets that do not match are operators that this reading did not see.
+    if depth == 0 {
+        brief
+    } else {
+        name.to_owned()
+    }
+}
+
 /// The errno's name, for those that a synchronization may return on Linux; else the number.
 pub fn errno(code: i32) -> String {
     let name = match code {
@@ -50,4 +94,35 @@ pub fn signal(number: i32) -> String {
         _ => return format!("signal {number}"),
     };
     format!("signal {number} ({name})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn brief_names_keep_what_tells_functions_apart() {
+        for (name, expected) in [
+            ("worker", "worker"),
+            ("std::vector<(anonymous namespace)::F, std::less<int>>::vector(int)", "std::vector<>::vector()"),
+            ("void std::_Construct<int>(int*)", "std::_Construct<>()"),
+            ("(anonymous namespace)::Pool::run() const", "Pool::run()"),
+            ("A::A(int)::'lambda'()::operator()(int) const", "A::A()::'lambda'()::operator()()"),
+            ("f()::'lambda'()::operator()() const::'lambda'()", "f()::'lambda'()::operator()()::'lambda'()"),
+            ("std::ostream& std::operator<<<int>(std::ostream&)", "std::operator<<<>()"),
+            ("bool operator<(A const&, A const&)", "operator<()"),
+            ("f<&(A::operator<(A))>()", "f<&(A::operator<(A))>()"),
+            ("unsigned int f(int)", "f()"),
+            ("main::$_2", "main::$_2"),
+            (">)(<", ">)(<"),
+        ] {
+            assert_eq!(brief(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn c_plus_plus_names_are_demangled() {
+        assert_eq!(demangle("_ZNSt6thread4joinEv"), "std::thread::join()");
+        assert_eq!(demangle("main"), "main");
+    }
 }

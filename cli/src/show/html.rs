@@ -1,6 +1,6 @@
 //! `show --format html`: one page without other files; one row an event, one column a thread.
 
-use super::text::{operation_of, outcome, shell_words, target_of};
+use super::text::{operation_of, shell_words, target_of, where_of};
 use super::View;
 use covsched_core::schedule::Completeness;
 use std::io::{self, Write};
@@ -32,12 +32,10 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     for (seq, event) in view.events() {
         let column = event.thread.0 as usize;
         write!(out, "<tr><td class=\"n\">{seq}</td>{}", "<td></td>".repeat(column))?;
-        let words = [operation_of(view, event), target_of(view, event), outcome(event)];
+        let words = [operation_of(view, event), target_of(view, event)];
         let words = words.iter().filter(|word| !word.is_empty()).map(|word| escape(word)).collect::<Vec<_>>();
-        let place =
-            view.place(event.site).map(|place| escape(&format!("{} {}", place.short, place.function)));
         write!(out, "<td class=\"{}\">{}", event.kind().name(), words.join(" "))?;
-        write!(out, "<br><span class=\"where\">{}</span></td>", place.unwrap_or_default())?;
+        write!(out, "<br><span class=\"where\">{}</span></td>", escape(&where_of(view, event)))?;
         writeln!(out, "{}</tr>", "<td></td>".repeat(columns - column - 1))?;
     }
     writeln!(out, "</table></body></html>")

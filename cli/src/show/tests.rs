@@ -45,15 +45,15 @@ fn text_has_aligned_columns_within_100() {
     let text = shown("text", &|_| true);
     assert!(text.starts_with("command   ./app 'a b'\n"));
     assert!(text.contains("incomplete: killed by signal 9 (SIGKILL); 9 events of 2 threads on 2 objects"));
-    assert!(
-        text.contains("  2  t0      pthread_create                t1                           a.c:4 main\n")
-    );
-    assert!(
-        text.contains("  4  t0      call take<int>                                             a.c:5 main\n")
-    );
-    assert!(text.contains("  6  t0      pthread_cond_timedwait begin  c0 queue+40, m0"));
-    assert!(text.contains("m0 lock          EBUSY "));
-    assert!(text.contains("woken by 8"));
+    for row in [
+        "  2  t0      pthread_create                t1                       a.c:4 main",
+        "  4  t0      call take<>                                            a.c:5 main",
+        "  6  t0      pthread_cond_timedwait begin  c0 queue+40, m0          (code without hooks)",
+        "  7  t1      pthread_mutex_trylock         m0 lock: EBUSY           (code without hooks)",
+        "  9  t0      pthread_cond_timedwait end    c0 queue+40: woken by 8  (code without hooks)",
+    ] {
+        assert!(text.lines().any(|line| line == row), "{row}\n{text}");
+    }
     assert!(text.lines().all(|line| line.len() <= 100 && !line.ends_with(' ')));
 }
 
@@ -93,5 +93,5 @@ fn events_can_be_left_out_and_keep_their_numbers() {
 #[test]
 fn html_escapes_names() {
     let html = shown("html", &|_| true);
-    assert!(html.contains("call take&lt;int&gt;") && !html.contains("take<int>"));
+    assert!(html.contains("call take&lt;&gt;") && !html.contains("take<"));
 }

@@ -1,17 +1,16 @@
 //! `show --format text`: a head, the threads, and a table of the events.
 
-use super::View;
-use crate::names::{demangle, errno};
+use super::{Place, View};
+use crate::names::{brief, demangle, errno};
 use covsched_core::hooks::{Effect, Op};
 use covsched_core::schedule::{Completeness, Event, MutexKind, ObjectId, Phase};
 use std::io::{self, Write};
 
 /// Columns grow with their content up to this, so that a table of usual names fits 100 columns.
-const WIDEST_OPERATION: usize = 34;
-const WIDEST_TARGET: usize = 24;
-const WIDEST_OUTCOME: usize = 16;
+const WIDEST_OPERATION: usize = 32;
+const WIDEST_TARGET: usize = 28;
 
-/// Cuts a long name in the middle of its end.
+/// Cuts off the end of a long name.
 fn clip(text: String, width: usize) -> String {
     if text.chars().count() <= width {
         return text;
@@ -22,37 +21,24 @@ fn clip(text: String, width: usize) -> String {
 
 pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     write_head(view, out)?;
-    let (mut operation, mut target, mut outcome_width) = ("operation".len(), "on".len(), 0);
+    let (mut operation, mut target) = ("operation".len(), "on".len());
     for (_, event) in view.events() {
         operation = operation.max(operation_of(view, event).chars().count());
         target = target.max(target_of(view, event).chars().count());
-        outcome_width = outcome_width.max(outcome(event).chars().count());
     }
     let (operation, target) = (operation.min(WIDEST_OPERATION), target.min(WIDEST_TARGET));
-    let outcome_width = outcome_width.min(WIDEST_OUTCOME);
     let seq_width = view.schedule.events.len().to_string().len().max(3);
     let thread_width = format!("t{}", view.schedule.threads.len() - 1).len().max(6);
-    let mut row = |seq: &str, thread: &str, what: String, on: String, end: String, place: &str| {
-        let (what, on, end) = (clip(what, operation), clip(on, target), clip(end, outcome_width));
-        let mut line =
-            format!("{seq:>seq_width$}  {thread:thread_width$}  {what:operation$}  {on:target$}  ");
-        if outcome_width > 0 {
-            line.push_str(&format!("{end:outcome_width$}  "));
-        }
-        line.push_str(place);
+    let mut row = |seq: &str, thread: &str, what: String, on: String, place: &str| {
+        let (what, on) = (clip(what, operation), clip(on, target));
+        let line =
+            format!("{seq:>seq_width$}  {thread:thread_width$}  {what:operation$}  {on:target$}  {place}");
         writeln!(out, "{}", line.trim_end())
     };
-    row("seq", "thread", "operation".into(), "on".into(), String::new(), "where")?;
+    row("seq", "thread", "operation".into(), "on".into(), "where")?;
     for (seq, event) in view.events() {
-        let place = view.place(event.site).map(|place| format!("{} {}", place.short, place.function));
-        row(
-            &seq.to_string(),
-            &event.thread.to_string(),
-            operation_of(view, event),
-            target_of(view, event),
-            outcome(event),
-            place.as_deref().unwrap_or("(code without hooks)"),
-        )?;
+        let (seq, thread) = (seq.to_string(), event.thread.to_string());
+        row(&seq, &thread, operation_of(view, event), target_of(view, event), &where_of(view, event))?;
     }
     Ok(())
 }
@@ -82,8 +68,7 @@ fn write_head(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
             None if number == 0 => "main".to_owned(),
             None => "made by code without hooks".to_owned(),
         };
-        let place = thread.entry.and_then(|site| view.place(site));
-        let place = place.map(|place| format!("{} {}", place.short, place.function)).unwrap_or_default();
+        let place = thread.entry.and_then(|site| view.place(site)).map(place_words).unwrap_or_default();
         writeln!(out, "{}", format!("t{number:<4} {origin:<18} {place}").trim_end())?;
     }
     writeln!(out)
@@ -94,7 +79,7 @@ pub(super) fn operation_of(view: &View<'_>, event: &Event) -> String {
         let callee = view.place(event.site).map(|place| place.callee.as_str());
         return match callee {
             Some("*") => "call through a pointer".to_owned(),
-            Some(callee) => format!("call {callee}"),
+            Some(callee) => format!("call {}", brief(callee)),
             None => "call".to_owned(),
         };
     }
@@ -105,7 +90,14 @@ pub(super) fn operation_of(view: &View<'_>, event: &Event) -> String {
     }
 }
 
+/// What it works on, and what came of it.
 pub(super) fn target_of(view: &View<'_>, event: &Event) -> String {
+    let (target, outcome) = (object_of(view, event), outcome(event));
+    let colon = if target.is_empty() || outcome.is_empty() { "" } else { ": " };
+    format!("{target}{colon}{outcome}")
+}
+
+fn object_of(view: &View<'_>, event: &Event) -> String {
     let name = |id: ObjectId| {
         let object = &view.schedule.objects[id.0 as usize];
         let mut text = view.objects[id.0 as usize].clone();
@@ -132,7 +124,7 @@ pub(super) fn target_of(view: &View<'_>, event: &Event) -> String {
 }
 
 /// What came of it, if it is not the usual.
-pub(super) fn outcome(event: &Event) -> String {
+fn outcome(event: &Event) -> String {
     let mut parts = Vec::new();
     match (event.op.effect(), event.result) {
         (Effect::EndProcess, Some(status)) => parts.push(format!("status {status}")),
@@ -150,6 +142,20 @@ pub(super) fn outcome(event: &Event) -> String {
         parts.push("cancelled".to_owned());
     }
     parts.join(", ")
+}
+
+fn place_words(place: &Place<'_>) -> String {
+    format!("{} {}", place.short, brief(&place.function)).trim_start().to_owned()
+}
+
+/// Where it happened.
+pub(super) fn where_of(view: &View<'_>, event: &Event) -> String {
+    let entered_here = view.schedule.threads[event.thread.0 as usize].entry.is_some();
+    match view.place(event.site) {
+        Some(place) => place_words(place),
+        None if event.op == Op::leave && entered_here => "(cancelled)".to_owned(),
+        None => "(code without hooks)".to_owned(),
+    }
 }
 
 /// The command line as a shell would take it.
