@@ -45,7 +45,8 @@ struct Waiter {
     flags: u8,
 }
 
-/// A condition wait of any kind. Returns as pthread_cond_wait does.
+/// A condition wait of any kind. One that is refused, so that the mutex was never given up, has the error as
+/// the result of its begin too. Returns as pthread_cond_wait does.
 ///
 /// # Safety
 /// As pthread_cond_wait.
@@ -65,8 +66,15 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
             flags: cond_flags(cond),
         };
         let is_own = waiter.flags & FLAG_SHARED == 0 && is_valid(limit);
-        begin(thread, &waiter, is_own);
-        let result = if is_own { wait_in_queue(thread, &waiter) } else { wait_in_glibc(thread, &waiter) };
+        let slot = begin(thread, &waiter, is_own);
+        let (result, was_refused) = if is_own {
+            wait_in_queue(thread, &waiter)
+        } else {
+            (wait_in_glibc(thread, &waiter), !is_valid(limit))
+        };
+        if was_refused {
+            gate::returned(thread, slot, result);
+        }
         end(thread, &waiter, result, 0);
         delay::point(thread);
         result
@@ -86,7 +94,7 @@ unsafe fn is_valid(limit: Limit) -> bool {
     (0..1_000_000_000).contains(&nanoseconds)
 }
 
-unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
+unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
     let (cond, mutex) = (waiter.cond as usize, waiter.mutex as usize);
     bucket(cond).with(|queues| {
         let floor = clock::last(cond).max(clock::last(mutex));
@@ -95,7 +103,7 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
             .extra(mutex as u64)
             .result(0)
             .flags(waiter.flags);
-        gate::ordered(thread, Clock(floor), event, |clock| {
+        let (_, slot) = gate::ordered(thread, Clock(floor), event, |clock| {
             clock::publish(cond, clock);
             clock::publish(mutex, clock);
         });
@@ -103,7 +111,8 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
             // SAFETY: the waiter stays until it is not queued.
             unsafe { queues.push(&waiter.node) };
         }
-    });
+        slot
+    })
 }
 
 fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
@@ -116,14 +125,15 @@ fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
     gate::completed(thread, Clock(waker.max(clock::last(waiter.mutex as usize))), event);
 }
 
-unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> c_int {
+/// The result, and whether the wait was refused.
+unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> (c_int, bool) {
     let argument = waiter as *const Waiter as *mut c_void;
     // SAFETY: by the contract of wait; the waiter outlives the guarded call.
     unsafe {
         let unlocked = real::pthread_mutex_unlock(waiter.mutex);
         if unlocked != 0 {
             give_up(waiter, true);
-            return unlocked;
+            return (unlocked, true);
         }
         let mut slept = guard::call(thread, sleep, wait_was_unwound, argument);
         // A signal that came at the same time as the deadline wins.
@@ -131,11 +141,7 @@ unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> c_int {
             slept = 0;
         }
         let locked = real::pthread_mutex_lock(waiter.mutex);
-        if locked != 0 {
-            locked
-        } else {
-            slept
-        }
+        (if locked != 0 { locked } else { slept }, false)
     }
 }
 

@@ -57,7 +57,8 @@ mod threads;
 mod tls;
 
 /// A panic is a bug of covsched: say so and stop. The texts of panics are not kept (no formatting in here).
-#[cfg(not(test))]
+/// Only in the archive, whose profile aborts: elsewhere a feature of core may bring std and its own.
+#[cfg(all(panic = "abort", not(test)))]
 #[panic_handler]
 fn stop_on_bug(_: &core::panic::PanicInfo<'_>) -> ! {
     sys::write_error(&["covsched: bug in the runtime: it panicked\n"]);

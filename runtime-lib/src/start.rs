@@ -10,34 +10,26 @@ use crate::{clock, delay, exports, interpose, meta, process, sys, threads};
 use core::ffi::{c_char, c_int, CStr};
 use covsched_core::site::program_id;
 
-core::arch::global_asm!(".weak __start_covsched_sites", ".hidden __start_covsched_sites");
-core::arch::global_asm!(".weak __stop_covsched_sites", ".hidden __stop_covsched_sites");
-
-unsafe extern "C" {
-    static __start_covsched_sites: u8;
-    static __stop_covsched_sites: u8;
-}
-
 /// The executable's site tables; empty if it has none.
 fn own_tables() -> &'static [u8] {
-    // Through an array that the compiler cannot see into: it would take the addresses of symbols for nonzero.
-    let bounds = core::hint::black_box([&raw const __start_covsched_sites, &raw const __stop_covsched_sites]);
-    let length = (bounds[1] as usize).saturating_sub(bounds[0] as usize);
-    if bounds[0].is_null() || length == 0 {
+    let start = sys::weak_address!("__start_covsched_sites", ".hidden");
+    let stop = sys::weak_address!("__stop_covsched_sites", ".hidden");
+    let length = (stop as usize).saturating_sub(start as usize);
+    if start.is_null() || length == 0 {
         return &[];
     }
     // SAFETY: the linker's bounds of one section.
-    unsafe { core::slice::from_raw_parts(bounds[0], length) }
+    unsafe { core::slice::from_raw_parts(start, length) }
 }
 
 type Preinit = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
-#[cfg_attr(not(test), link_section = ".preinit_array")]
-#[cfg_attr(not(test), used)]
+#[link_section = ".preinit_array"]
+#[used]
 static PREINIT: Preinit = start;
 
-#[cfg_attr(not(test), link_section = ".fini_array")]
-#[cfg_attr(not(test), used)]
+#[link_section = ".fini_array"]
+#[used]
 static FINI: unsafe extern "C" fn() = end;
 
 unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, environment: *const *const c_char) {
