@@ -193,7 +193,7 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
             taken
         });
         waiter.node.waker.set(0);
-        next.for_each(|node| post(node));
+        next.for_each(post);
     }
     false
 }

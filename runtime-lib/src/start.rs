@@ -7,7 +7,7 @@
 
 use crate::options::{self, Mode};
 use crate::{clock, delay, exports, interpose, meta, process, sys, threads};
-use core::ffi::{c_char, c_int, CStr};
+use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 
 /// The executable's site tables; empty if it has none.
@@ -36,7 +36,12 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
     interpose::start();
     // SAFETY: as the C runtime gives them.
     let Some(text) = (unsafe { find_options(environment) }) else { return };
-    let options = options::parse(text, |parts| complain(parts));
+    // SAFETY: as above.
+    if unsafe { is_privileged(environment) } {
+        // Whoever starts a set-user-id program must not choose where it writes.
+        return;
+    }
+    let options = options::parse(text, complain);
     if options.help {
         options::print_help();
     }
@@ -109,6 +114,28 @@ unsafe fn find_options(environment: *const *const c_char) -> Option<&'static str
         }
     }
     None
+}
+
+/// Whether the program has more rights than who started it: AT_SECURE in the auxiliary vector.
+///
+/// # Safety
+/// `environment` is as the kernel gave it, followed by the auxiliary vector.
+unsafe fn is_privileged(environment: *const *const c_char) -> bool {
+    // SAFETY: by the contract.
+    unsafe {
+        let mut at = environment;
+        while !(*at).is_null() {
+            at = at.add(1);
+        }
+        let mut pair = at.add(1).cast::<[c_ulong; 2]>();
+        while (*pair)[0] != libc::AT_NULL {
+            if (*pair)[0] == libc::AT_SECURE {
+                return (*pair)[1] != 0;
+            }
+            pair = pair.add(1);
+        }
+    }
+    false
 }
 
 /// The command line: the kernel puts the arguments one after the other, each with its zero byte.

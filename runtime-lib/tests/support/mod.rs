@@ -89,7 +89,7 @@ pub fn build_with(compiler: &str, name: &str, output: &str, arguments: &[&str]) 
     let mut command = Command::new(compiler);
     command.args(["-O1", "-g", "-Wall", "-Werror", "-D_GNU_SOURCE", "-I"]).arg(&kit.work);
     command.arg(kit.sources.join(name)).arg("-o").arg(&executable).args(arguments);
-    if !arguments.contains(&"-static") {
+    if !arguments.iter().any(|argument| argument.starts_with("-static")) {
         command.arg(kit.library.join("covsched_interpose.o"));
     }
     command.arg(kit.library.join("libcovsched_rt.a")).arg("-pthread");
