@@ -53,3 +53,13 @@ pub fn clang(cxx: bool) -> OsString {
         if cxx { ("COVSCHED_CLANGXX", "clang++-16") } else { ("COVSCHED_CLANG", "clang-16") };
     std::env::var_os(variable).filter(|value| !value.is_empty()).unwrap_or_else(|| default.into())
 }
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn cmake_has_the_same_version() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../cmake/CovschedConfigVersion.cmake");
+        let text = std::fs::read_to_string(file).unwrap();
+        assert!(text.contains(&format!("set(PACKAGE_VERSION \"{}\")", env!("CARGO_PKG_VERSION"))));
+    }
+}

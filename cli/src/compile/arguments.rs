@@ -34,8 +34,6 @@ pub struct Analysis {
     pub link_kind: LinkKind,
     /// No dynamic linker at run time, or one in the executable.
     pub is_static: bool,
-    /// The C library is not linked unless named.
-    pub without_libraries: bool,
     pub lto: bool,
     /// What `-fuse-ld=` or `--ld-path=` says.
     pub linker: Option<String>,
@@ -180,6 +178,7 @@ struct Scan {
     relocatable: bool,
     is_static: bool,
     without_libraries: bool,
+    names_libc: bool,
     lto: bool,
     linker: Option<String>,
     refuses_undefined: bool,
@@ -193,7 +192,7 @@ impl Scan {
             "-shared" | "--shared" => self.shared = true,
             "-r" => self.relocatable = true,
             "-static" | "--static" | "-static-pie" => self.is_static = true,
-            "-nostdlib" | "--no-standard-libraries" | "-nodefaultlibs" | "-nolibc" | "-nostartfiles" => {
+            "-nostdlib" | "--no-standard-libraries" | "-nodefaultlibs" | "-nolibc" => {
                 self.without_libraries = true;
             }
             "-ffreestanding" | "-mcmodel=kernel" | "-mkernel" | "-fapple-kext" => self.freestanding = true,
@@ -204,9 +203,10 @@ impl Scan {
             "-z" => self.linker_words(["-z", rest.next().unwrap_or_default()].into_iter()),
             _ if NO_CODE.contains(&word) => self.no_code = true,
             _ if WITH_VALUE.contains(&word) => {
-                // A library is something to link, as a file is.
-                let is_library = word == "-l";
-                self.inputs += usize::from(rest.next().is_some() && is_library);
+                let value = rest.next();
+                if word == "-l" {
+                    self.library(value.unwrap_or_default());
+                }
             }
             _ => self.joined(word),
         }
@@ -222,9 +222,17 @@ impl Scan {
             self.linker = Some(name.to_owned());
         } else if let Some(keyword) = word.strip_prefix("-z").filter(|keyword| !keyword.is_empty()) {
             self.linker_words(["-z", keyword].into_iter());
-        } else if !word.starts_with('-') || word.starts_with("-l") {
+        } else if let Some(name) = word.strip_prefix("-l") {
+            self.library(name);
+        } else if !word.starts_with('-') {
             self.inputs += 1;
         }
+    }
+
+    /// A library is something to link, as a file is.
+    fn library(&mut self, name: &str) {
+        self.inputs += 1;
+        self.names_libc |= name == "c";
     }
 
     /// Words that go to the linker. A `-z` at the end of one -Xlinker has its keyword in the next, which then
@@ -242,7 +250,8 @@ impl Scan {
     }
 
     fn finish(self) -> Analysis {
-        let stage = if self.inputs == 0 || self.no_code || self.freestanding {
+        let without_libc = self.without_libraries && !self.names_libc;
+        let stage = if self.inputs == 0 || self.no_code || self.freestanding || without_libc {
             Stage::Other
         } else if self.compile_only {
             Stage::Compile
@@ -257,7 +266,6 @@ impl Scan {
                 (false, false) => LinkKind::Executable,
             },
             is_static: self.is_static,
-            without_libraries: self.without_libraries,
             lto: self.lto,
             linker: self.linker,
             refuses_undefined: self.refuses_undefined,

@@ -15,9 +15,9 @@
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
 //!
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
-//! (`--version`, `-print-...`), for `-cc1`, and for freestanding code (`-ffreestanding`, `-mcmodel=kernel`), which has no
-//! threads of the kind that covsched knows. With `-nostdlib` and its like the archive is there but not
-//! forced in: code without hooks links without the C library as before.
+//! (`--version`, `-print-...`), for `-cc1`, and for code that is not hosted (`-ffreestanding`, `-mcmodel=kernel`;
+//! `-nostdlib` and its like without a `-lc`): it has no threads of the kind that covsched knows, and no C library
+//! for the runtime. `record` refuses such a program with the reason.
 
 mod arguments;
 mod response;
@@ -64,13 +64,9 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
     if analysis.stage == Stage::Link {
         match analysis.link_kind {
             LinkKind::Executable => {
-                if !analysis.without_libraries {
-                    front.push("-Wl,-u,covsched_register".into());
-                    if !analysis.is_static {
-                        front.push(libraries.interposers.clone().into_os_string());
-                    }
-                }
+                front.push("-Wl,-u,covsched_register".into());
                 if !analysis.is_static {
+                    front.push(libraries.interposers.clone().into_os_string());
                     // gold knows no patterns here.
                     let gold = analysis.linker.as_deref().is_some_and(|linker| linker.contains("gold"));
                     let export = if gold { "--export-dynamic" } else { "--export-dynamic-symbol=covsched_*" };

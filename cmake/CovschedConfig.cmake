@@ -1,0 +1,119 @@
+# find_package(Covsched): covsched's plugin and runtime, for projects that compile with clang 16.
+#
+#   find_package(Covsched REQUIRED)     # CMAKE_PREFIX_PATH=.../target/install
+#   covsched_enable(app worker_library) # executables, static, shared, module and object libraries
+#
+# Every part of the program that synchronizes must be enabled, and the executable too, even if none of its own code
+# does: the hooks are in it. Targets: Covsched::plugin, Covsched::runtime.
+
+cmake_minimum_required(VERSION 3.16)
+
+get_filename_component(Covsched_LIBRARY_DIR "${CMAKE_CURRENT_LIST_DIR}/../../covsched" ABSOLUTE)
+set(Covsched_PLUGIN "${Covsched_LIBRARY_DIR}/libcovsched.so")
+set(Covsched_RUNTIME "${Covsched_LIBRARY_DIR}/libcovsched_rt.a")
+set(Covsched_INTERPOSERS "${Covsched_LIBRARY_DIR}/covsched_interpose.o")
+
+foreach(_covsched_file IN ITEMS "${Covsched_PLUGIN}" "${Covsched_RUNTIME}" "${Covsched_INTERPOSERS}")
+  if(NOT EXISTS "${_covsched_file}")
+    set(Covsched_FOUND FALSE)
+    set(Covsched_NOT_FOUND_MESSAGE "${_covsched_file} is missing: run scripts/build")
+    return()
+  endif()
+endforeach()
+
+if(NOT TARGET Covsched::plugin)
+  add_library(Covsched::plugin MODULE IMPORTED)
+  set_target_properties(Covsched::plugin PROPERTIES IMPORTED_LOCATION "${Covsched_PLUGIN}")
+  add_library(Covsched::runtime STATIC IMPORTED)
+  set_target_properties(Covsched::runtime PROPERTIES IMPORTED_LOCATION "${Covsched_RUNTIME}")
+endif()
+
+# Refuses compilers that cannot load the plugin. Sets `result` if the compiler is covsched's own, which needs no flags.
+function(_covsched_check_compiler result)
+  set(own FALSE)
+  foreach(language IN ITEMS C CXX)
+    if(NOT CMAKE_${language}_COMPILER_LOADED)
+      continue()
+    endif()
+    if(NOT CMAKE_${language}_COMPILER_ID STREQUAL "Clang" OR NOT CMAKE_${language}_COMPILER_VERSION MATCHES "^16\\.")
+      message(FATAL_ERROR
+        "covsched needs clang 16, but the ${language} compiler is ${CMAKE_${language}_COMPILER_ID} "
+        "${CMAKE_${language}_COMPILER_VERSION} (${CMAKE_${language}_COMPILER}). "
+        "Configure with -DCMAKE_C_COMPILER=clang-16 -DCMAKE_CXX_COMPILER=clang++-16.")
+    endif()
+    get_filename_component(name "${CMAKE_${language}_COMPILER}" NAME)
+    if(name MATCHES "^covsched-c")
+      set(own TRUE)
+    endif()
+  endforeach()
+  set(${result} ${own} PARENT_SCOPE)
+endfunction()
+
+# Schedules name lines, so each configuration has at least line tables. Flags of a target come after those of the
+# configuration, and the last -g wins: -gline-tables-only may be given only where there is no -g.
+function(_covsched_add_line_tables target)
+  set(configurations "${CMAKE_CONFIGURATION_TYPES}")
+  if(NOT configurations)
+    set(configurations "${CMAKE_BUILD_TYPE}")
+  endif()
+  get_target_property(options ${target} COMPILE_OPTIONS)
+  foreach(language IN ITEMS C CXX)
+    if(NOT configurations)
+      set(flags "${CMAKE_${language}_FLAGS};${options}")
+      if(NOT flags MATCHES "(^|[ ;])-g")
+        target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:${language}>:-gline-tables-only>)
+      endif()
+    endif()
+    foreach(configuration IN LISTS configurations)
+      string(TOUPPER "${configuration}" upper)
+      set(flags "${CMAKE_${language}_FLAGS};${CMAKE_${language}_FLAGS_${upper}};${options}")
+      if(NOT flags MATCHES "(^|[ ;])-g")
+        target_compile_options(${target} PRIVATE
+          $<$<AND:$<COMPILE_LANGUAGE:${language}>,$<CONFIG:${configuration}>>:-gline-tables-only>)
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
+# covsched_enable(target...): compiles the targets with the plugin, and links executables with the runtime.
+function(covsched_enable)
+  _covsched_check_compiler(own_compiler)
+  foreach(target IN LISTS ARGN)
+    if(NOT TARGET ${target})
+      message(FATAL_ERROR "covsched_enable: there is no target ${target}")
+    endif()
+    get_target_property(type ${target} TYPE)
+    get_target_property(imported ${target} IMPORTED)
+    if(imported OR NOT type MATCHES "^(EXECUTABLE|(STATIC|SHARED|MODULE|OBJECT)_LIBRARY)$")
+      message(FATAL_ERROR "covsched_enable: ${target} has nothing to compile")
+    endif()
+    get_target_property(enabled ${target} COVSCHED_ENABLED)
+    if(own_compiler OR enabled)
+      continue()
+    endif()
+    set_target_properties(${target} PROPERTIES COVSCHED_ENABLED TRUE)
+
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-fpass-plugin=${Covsched_PLUGIN}>)
+    _covsched_add_line_tables(${target})
+    # A new plugin means new objects.
+    get_target_property(sources ${target} SOURCES)
+    foreach(source IN LISTS sources)
+      set_property(SOURCE "${source}" APPEND PROPERTY OBJECT_DEPENDS "${Covsched_PLUGIN}")
+    endforeach()
+
+    if(type STREQUAL "EXECUTABLE")
+      get_target_property(options ${target} LINK_OPTIONS)
+      set(flags "${CMAKE_EXE_LINKER_FLAGS};${CMAKE_C_FLAGS};${CMAKE_CXX_FLAGS};${options}")
+      target_link_options(${target} PRIVATE "LINKER:-u,covsched_register")
+      # See runtime-lib/src/interpose.rs: a static executable has no second definition to pass a call on to.
+      if(NOT flags MATCHES "(^|[ ;])-static(-pie)?($|[ ;])")
+        target_link_options(${target} PRIVATE "LINKER:--export-dynamic-symbol=covsched_*")
+        target_link_libraries(${target} PRIVATE "${Covsched_INTERPOSERS}")
+      endif()
+      target_link_libraries(${target} PRIVATE Covsched::runtime)
+    elseif(type MATCHES "^(SHARED|MODULE)_LIBRARY$")
+      # Its hooks are in the executable, also where the project asks for objects without undefined symbols.
+      target_link_options(${target} PRIVATE "LINKER:-z,undefs")
+    endif()
+  endforeach()
+endfunction()

@@ -1,0 +1,4 @@
+int part(void);
+int plain(void);
+
+int main(void) { return part() + plain(); }
