@@ -8,6 +8,9 @@
 // RUN: cd %t && %clang -fuse-ld=lld -flto one.o two-with.o stand-in.o -o with && ./with | %FileCheck %s --check-prefixes=CHECK,WITH
 // RUN: cd %t && %clang -fuse-ld=lld -flto -Wl,--load-pass-plugin=%plugin one.o two-with.o stand-in.o -o both && ./both | %FileCheck %s --check-prefixes=CHECK,WITH
 // RUN: cd %t && %clang -fuse-ld=lld -flto -Wl,--load-pass-plugin=%plugin one.o two-without.o stand-in.o -o late && ./late | %FileCheck %s --check-prefixes=CHECK,LATE
+// Thin LTO needs no plugin in the linker:
+// RUN: cd %t && %clang -O2 -flto=thin -gline-tables-only -fpass-plugin=%plugin -c one.c -o one-thin.o && %clang -O2 -flto=thin -gline-tables-only -fpass-plugin=%plugin -DTWO -c two.c -o two-thin.o
+// RUN: cd %t && %clang -fuse-ld=lld -flto=thin one-thin.o two-thin.o stand-in.o -o thin && ./thin | %FileCheck %s --check-prefixes=CHECK,WITH
 // Nothing but the linker:
 // RUN: cd %t && %clang -O2 -flto -gline-tables-only -c one.c -o one-without.o
 // RUN: cd %t && %clang -fuse-ld=lld -flto -Wl,--load-pass-plugin=%plugin one-without.o two-without.o stand-in.o -o all && ./all | %FileCheck %s --check-prefixes=CHECK,ALL
