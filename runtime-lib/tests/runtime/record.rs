@@ -282,6 +282,23 @@ fn a_full_disk_loses_records_and_nothing_else() {
 }
 
 #[test]
+fn threads_and_children_go_on_when_the_folder_is_gone() {
+    let folder = crate::support::fresh_folder();
+    let (here, there) = (folder.join("here"), folder.join("there"));
+    std::fs::create_dir(&here).unwrap();
+    let options = format!("mode=record:log='{}'", here.display());
+    let mut command = std::process::Command::new(build("gone.c"));
+    crate::support::succeed(command.args([&here, &there]).env("COVSCHED_OPTIONS", options));
+    let all = crate::support::read_folder(&here);
+    assert_eq!(all.len(), 1);
+    let recording = all.values().next().unwrap();
+    assert_eq!((recording.meta.state, recording.meta.lost), (STATE_COMPLETE, LOST_RECORDS));
+    // The second thread's log is lost, the child's whole recording; what main did is there.
+    assert_eq!(recording.threads.len(), 2);
+    assert_eq!(recording.of(Op::pthread_join).len(), 2);
+}
+
+#[test]
 fn many_short_threads_do_not_make_the_process_grow() {
     let program = build("many.c");
     let grown = |text: &str| {
