@@ -7,6 +7,8 @@
 //! Code without hooks may wait on the same condition variable: a signal that finds no waiter of ours is passed
 //! on to glibc. It may signal too: see [`crate::interpose`]. Condition variables shared between processes,
 //! and calls that glibc would refuse, are left to glibc.
+//!
+//! Limit: asynchronous cancellation during a wait, which POSIX does not allow either.
 
 use crate::gate::{self, Event};
 use crate::hook::{cond_clock, cond_flags, Call};
@@ -180,7 +182,7 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
     unsafe {
         let errno = real::errno();
         let mut state = 0;
-        pthread_setcancelstate(libc_cancel_disable(), &mut state);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut state);
         while real::sem_wait(sem) != 0 {}
         pthread_setcancelstate(state, core::ptr::null_mut());
         real::set_errno(errno);
@@ -202,9 +204,8 @@ unsafe extern "C" {
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
-const fn libc_cancel_disable() -> c_int {
-    1
-}
+/// `<pthread.h>`.
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
 /// Cancellation, or pthread_exit in a signal handler: what woke the waiter, if anything, goes to the
 /// next one; the mutex is held again, as POSIX wants, while the thread's own cleanups run.

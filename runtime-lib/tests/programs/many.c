@@ -6,9 +6,11 @@
 #include "hooks.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long done;
 
 static void *worker(void *arg) {
     pthread_mutex_lock(&lock);
+    done++;
     pthread_mutex_unlock(&lock);
     if (arg) pthread_detach(pthread_self());
     return 0;
@@ -34,6 +36,12 @@ int main(int argc, char **argv) {
         while (pthread_create(&thread, 0, worker, detach)) {}
         if (!detach) pthread_join(thread, 0);
         if (i == count / 10 || i == count) report();
+    }
+    // The last one may be detached.
+    for (int all = 0; !all;) {
+        pthread_mutex_lock(&lock);
+        all = done == count;
+        pthread_mutex_unlock(&lock);
     }
     return 0;
 }

@@ -1,14 +1,12 @@
 //! Programs that call the hooks directly are recorded, and what they recorded is read back: order, results, ends.
 
-mod support;
-
+use crate::support::{build, legal, record, Recording};
 use covsched_core::hooks::{Effect, Op};
 use covsched_core::rawlog::{
     Phase, ENTRY_COMMAND, FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_UNWOUND, LOST_RECORDS, NO_THREAD,
     RESULT_PENDING, STATE_COMPLETE, STATE_RUNNING,
 };
 use std::os::unix::process::ExitStatusExt;
-use support::{build, legal, record, Recording};
 
 const EDEADLK: i32 = 35;
 const EPERM: i32 = 1;
@@ -96,7 +94,7 @@ fn a_cancelled_wait_ends_unwound_and_passes_its_signal_on() {
     let program = build("cancel.c");
     for options in ["", "delay=1", "delay=2", "delay=3"] {
         let recording = record(&program, &[], options).good();
-        let unwound = |event: &&support::Event| event.record.flags & FLAG_UNWOUND != 0;
+        let unwound = |event: &&crate::support::Event| event.record.flags & FLAG_UNWOUND != 0;
         let waits = recording.of(Op::pthread_cond_wait);
         assert_eq!(waits.iter().filter(unwound).count(), 50);
         legal::wakers(&recording);
@@ -284,6 +282,23 @@ fn a_full_disk_loses_records_and_nothing_else() {
 }
 
 #[test]
+fn threads_and_children_go_on_when_the_folder_is_gone() {
+    let folder = crate::support::fresh_folder();
+    let (here, there) = (folder.join("here"), folder.join("there"));
+    std::fs::create_dir(&here).unwrap();
+    let options = format!("mode=record:log='{}'", here.display());
+    let mut command = std::process::Command::new(build("gone.c"));
+    crate::support::succeed(command.args([&here, &there]).env("COVSCHED_OPTIONS", options));
+    let all = crate::support::read_folder(&here);
+    assert_eq!(all.len(), 1);
+    let recording = all.values().next().unwrap();
+    assert_eq!((recording.meta.state, recording.meta.lost), (STATE_COMPLETE, LOST_RECORDS));
+    // The second thread's log is lost, the child's whole recording; what main did is there.
+    assert_eq!(recording.threads.len(), 2);
+    assert_eq!(recording.of(Op::pthread_join).len(), 2);
+}
+
+#[test]
 fn many_short_threads_do_not_make_the_process_grow() {
     let program = build("many.c");
     let grown = |text: &str| {
@@ -295,7 +310,7 @@ fn many_short_threads_do_not_make_the_process_grow() {
     assert_eq!(recording.threads.len(), 3001);
     let (pages, mappings) = grown(&run.text());
     assert!(pages < 100 && mappings < 20, "{pages} pages, {mappings} mappings");
-    let off = support::succeed(std::process::Command::new(&program).arg("20000"));
+    let off = crate::support::succeed(std::process::Command::new(&program).arg("20000"));
     let (pages, mappings) = grown(&String::from_utf8(off.stdout).unwrap());
     assert!(pages < 100 && mappings < 20, "{pages} pages, {mappings} mappings");
 }

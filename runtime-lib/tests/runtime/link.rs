@@ -1,13 +1,11 @@
 //! The archive links wherever programs do, gives nothing but hooks, and knows whose options it reads.
 
-mod support;
-
+use crate::support::{build_with, kit, legal, record, succeed};
 use covsched_core::rawlog::{ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES, STATE_COMPLETE};
 use covsched_core::site::{program_id, site_id, Site, SiteKind, TableBuilder};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use support::{build_with, kit, legal, record, succeed};
 
 #[test]
 fn links_with_each_compiler_linker_and_kind_of_executable() {

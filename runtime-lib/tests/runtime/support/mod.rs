@@ -30,11 +30,22 @@ pub fn kit() -> &'static Kit {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         succeed(Command::new(root.join("scripts/build")).arg("runtime"));
         let work = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("rt-{}", std::process::id()));
+        remove_leftovers(Path::new(env!("CARGO_TARGET_TMPDIR")));
         std::fs::create_dir_all(&work).unwrap();
         std::fs::write(work.join("hooks.h"), header()).unwrap();
         let library = root.join("target/install/lib/covsched");
         Kit { library, work, sources: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs") }
     })
+}
+
+/// Removes what earlier test processes built.
+fn remove_leftovers(folder: &Path) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.strip_prefix("rt-").is_some_and(|pid| !Path::new("/proc").join(pid).exists()) {
+            let _ = std::fs::remove_dir_all(entry.path());
+        }
+    }
 }
 
 /// Runs a command that must succeed.
@@ -172,6 +183,15 @@ impl Run {
     }
 }
 
+impl Drop for Run {
+    fn drop(&mut self) {
+        // Kept where a test has failed, to look at.
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
 /// Runs a program in record mode, in a folder of its own.
 pub fn record(executable: &Path, arguments: &[&str], options: &str) -> Run {
     let folder = fresh_folder();
@@ -208,7 +228,8 @@ pub fn fresh_folder() -> PathBuf {
     folder
 }
 
-fn read_folder(folder: &Path) -> BTreeMap<String, Recording> {
+/// Every recording in a folder.
+pub fn read_folder(folder: &Path) -> BTreeMap<String, Recording> {
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort_by_key(|path| (path.extension().unwrap() != "meta", path.clone()));
