@@ -10,6 +10,7 @@ import shutil
 import lit.formats
 
 config.name = "covsched"
+# lit's own shell (external ones are going away): what needs bash says `bash -c '...'`.
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".ll", ".c", ".cpp", ".test"]
 config.excludes = ["Inputs"]
@@ -46,6 +47,7 @@ config.substitutions += [
     ("%llvm-dis", tool("llvm-dis-16")),
     ("%llvm-as", tool("llvm-as-16")),
     ("%not", tool("not-16")),
+    ("%count", tool("count-16")),
     ("%plugin", os.path.join(libraries, "libcovsched.so")),
     ("%rt", os.path.join(libraries, "libcovsched_rt.a")),
     ("%install", install),

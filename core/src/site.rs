@@ -59,8 +59,9 @@ impl SiteKind {
     }
 }
 
-/// Makes a site's id. `file` is the translation unit's source file if the function is internal to it, else
-/// empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry and exit;
+/// Makes a site's id. `file` is, for a function that is internal to its translation unit, the file that defines it
+/// (so that a static function of a header, like libstdc++'s `__gthread_mutex_lock`, has the same sites in every unit;
+/// the unit's source file where debug info does not say), else empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry and exit;
 /// `ordinal` counts, from 0, the function's sites of that kind and callee in the order of its instructions.
 pub fn site_id(function: &str, file: &str, kind: SiteKind, callee: &str, ordinal: u32) -> SiteId {
     let hash = Hasher::default().field(function).field(file).field(kind.name()).field(callee);

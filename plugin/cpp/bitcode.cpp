@@ -15,8 +15,11 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
+#include "shared.h"
 
 using namespace llvm;
+using covsched::str;
+using covsched::text;
 
 /// A module under construction and where its context's complaints go.
 struct CovLinked {
@@ -39,7 +42,7 @@ struct CovLinked {
 };
 
 static void give(const std::string &Text, void (*take)(void *, CovText), void *context) {
-  take(context, {Text.data(), Text.size()});
+  take(context, text(Text));
 }
 
 static void writeTo(const Module &M, void (*take)(void *, CovText), void *context) {
@@ -72,9 +75,8 @@ void cov_linked_drop(CovLinked *linked) {
 
 bool cov_linked_add(CovLinked *linked, CovText name, CovText bitcode, void (*take)(void *, CovText),
                     void *context) {
-  MemoryBufferRef Buffer(StringRef(bitcode.data, bitcode.len), StringRef(name.data, name.len));
   // Readers need 4-byte alignment, which a slice of a section may not have.
-  std::unique_ptr<MemoryBuffer> Copy = MemoryBuffer::getMemBufferCopy(Buffer.getBuffer(), Buffer.getBufferIdentifier());
+  std::unique_ptr<MemoryBuffer> Copy = MemoryBuffer::getMemBufferCopy(str(bitcode), str(name));
   Expected<std::unique_ptr<Module>> Part = parseBitcodeFile(Copy->getMemBufferRef(), linked->Context);
   if (!Part) {
     give(toString(Part.takeError()), take, context);
@@ -93,7 +95,7 @@ void cov_linked_undefined(CovLinked *linked, void (*take)(void *, CovText), void
     if (!Global.isDeclaration() || Global.getName().startswith("llvm.") || Global.use_empty())
       continue;
     StringRef Name = GlobalValue::dropLLVMManglingEscape(Global.getName());
-    take(context, {Name.data(), Name.size()});
+    take(context, text(Name));
   }
 }
 

@@ -18,8 +18,7 @@
 #include "shared.h"
 
 using namespace llvm;
-
-static StringRef str(CovText T) { return StringRef(T.data, T.len); }
+using covsched::str;
 
 bool covsched::isInstrumented(const Function &F) { return F.hasFnAttribute(InstrumentedAttribute); }
 

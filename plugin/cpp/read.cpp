@@ -17,9 +17,8 @@
 #include "shared.h"
 
 using namespace llvm;
-
-static CovText text(StringRef S) { return {S.data(), S.size()}; }
-static StringRef str(CovText T) { return StringRef(T.data, T.len); }
+using covsched::str;
+using covsched::text;
 
 static StringRef nameOf(const GlobalValue &G) {
   return GlobalValue::dropLLVMManglingEscape(G.getName());

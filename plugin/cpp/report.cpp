@@ -10,8 +10,11 @@
 #include "llvm/IR/Instruction.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "shared.h"
 
 using namespace llvm;
+using covsched::str;
+using covsched::text;
 
 namespace {
 
@@ -37,7 +40,8 @@ extern "C" {
 void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, CovText message) {
   LLVMContext &Context = unwrap(module)->getContext();
   DiagnosticSeverity Severity = severity == COV_ERROR ? DS_Error : DS_Warning;
-  Twine Message(StringRef(message.data, message.len));
+  StringRef Given = str(message);
+  Twine Message(Given);
   if (!at) {
     Context.diagnose(ModuleReport(Message, Severity));
     return;
@@ -54,8 +58,8 @@ void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, C
 }
 
 void cov_demangle(CovText name, void (*take)(void *, CovText), void *context) {
-  std::string Text = demangle(std::string(name.data, name.len));
-  take(context, {Text.data(), Text.size()});
+  std::string Text = demangle(str(name).str());
+  take(context, text(Text));
 }
 
 }  // extern "C"

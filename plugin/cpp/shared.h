@@ -4,6 +4,7 @@
 #define COVSCHED_SHARED_H
 
 #include "bridge.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace llvm {
 class Function;
@@ -13,6 +14,9 @@ class Use;
 }  // namespace llvm
 
 namespace covsched {
+
+inline CovText text(llvm::StringRef S) { return {S.data(), S.size()}; }
+inline llvm::StringRef str(CovText T) { return llvm::StringRef(T.data, T.len); }
 
 /// The function attribute of functions that are done. Functions carry it, not modules: LTO merges modules
 /// that were instrumented with modules that were not.

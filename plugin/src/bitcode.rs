@@ -3,7 +3,7 @@
 
 use crate::ir::bridge::{self, collect_bytes, RawLinked, Text};
 use covsched_core::rawlog::Plain;
-use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, VERSION};
+use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, SECTION, VERSION};
 use std::mem::size_of;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -132,8 +132,12 @@ impl Linked {
         let (names, ()) = collect_bytes(|take, context| unsafe {
             bridge::cov_linked_undefined(self.0, take, context);
         });
-        let mut names: Vec<String> =
-            names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect();
+        // The linker defines the bounds of a section.
+        let mut names: Vec<String> = names
+            .iter()
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .filter(|name| ![format!("__start_{SECTION}"), format!("__stop_{SECTION}")].contains(name))
+            .collect();
         names.sort();
         names
     }
@@ -174,4 +178,105 @@ pub fn link(parts: &[Part<'_>]) -> Result<Linked, BitcodeError> {
         }
     }
     Ok(linked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instrument::unit::bitcode_part;
+    use crate::parameters::InstrumentOptions;
+    use crate::testing::complaints;
+    use covsched_core::site::UnitTable;
+
+    /// What an object of this IR has in its two sections.
+    fn compile(ir: &str) -> (Vec<u8>, Vec<u8>) {
+        let mut sections = (Vec::new(), Vec::new());
+        let complaints = complaints(ir, |module| {
+            crate::instrument::instrument(module, InstrumentOptions::default());
+            sections = (module.section_data(BITCODE_SECTION).concat(), module.section_data(SECTION).concat());
+        });
+        assert!(complaints.is_empty(), "{complaints:?}");
+        sections
+    }
+
+    const MAIN: &str = "source_filename = \"main.c\"
+        define i32 @main() {
+          call void @helper()
+          %r = call i32 @pthread_mutex_lock(ptr null)
+          ret i32 %r
+        }
+        declare void @helper()
+        declare i32 @pthread_mutex_lock(ptr)";
+    const HELPER: &str = "source_filename = \"helper.c\"
+        define void @helper() {
+          call void @missing()
+          ret void
+        }
+        declare void @missing()";
+
+    #[test]
+    fn units_are_split_linked_and_what_is_missing_is_named() {
+        let (mut section, table) = compile(MAIN);
+        let (other, _) = compile(HELPER);
+        section.extend_from_slice(&[0; 16]);
+        section.extend_from_slice(&other);
+        let parts = split(&section).unwrap();
+        assert_eq!(parts.iter().map(|part| part.unit.as_str()).collect::<Vec<_>>(), ["main.c", "helper.c"]);
+        let tables = UnitTable::read_section(&table).unwrap();
+        assert_eq!((tables[0].hash, tables[0].has_bitcode), (parts[0].table_hash, true));
+
+        let linked = link(&parts).unwrap();
+        linked.verify().unwrap();
+        let undefined = linked.undefined();
+        assert!(undefined.contains(&"missing".to_owned()), "{undefined:?}");
+        assert!(undefined.contains(&"covsched_pthread_mutex_lock".to_owned()), "{undefined:?}");
+        let unexpected = ["helper", "main", "__start_covsched_sites"];
+        assert!(!unexpected.iter().any(|name| undefined.contains(&name.to_string())), "{undefined:?}");
+
+        let path = std::env::temp_dir().join(format!("covsched-linked-{}.bc", std::process::id()));
+        linked.write(&path).unwrap();
+        let written = std::fs::read(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert!(written.starts_with(b"BC\xc0\xde"));
+        assert!(matches!(linked.write(Path::new("/nowhere/x.bc")), Err(BitcodeError::Write { .. })));
+    }
+
+    #[test]
+    fn what_others_put_into_the_section_is_told_apart() {
+        let mut section = b"BC\xc0\xde of clang's own.....".to_vec();
+        section.resize(section.len().next_multiple_of(8), 0);
+        let foreign_len = section.len();
+        section.extend(bitcode_part("a.c", 7, b"abc"));
+        assert_eq!(
+            split(&section).unwrap(),
+            [Part { unit: "a.c".into(), table_hash: 7, bitcode: b"abc".as_slice() }]
+        );
+        assert_eq!(foreign(&section).unwrap(), vec![Range { start: 0, end: foreign_len }]);
+        assert_eq!(split(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn damage_is_reported_with_its_place() {
+        let whole = bitcode_part("a.c", 7, b"some bitcode");
+        for len in 8..whole.len() {
+            assert!(matches!(split(&whole[..len]), Err(BitcodeError::Damaged { offset: 0 })), "{len}");
+        }
+        let mut other_version = whole.clone();
+        other_version[8] = 9;
+        assert!(matches!(split(&other_version), Err(BitcodeError::Version { offset: 0, version: 9 })));
+        let mut huge = whole;
+        huge[16..24].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(matches!(split(&huge), Err(BitcodeError::Damaged { .. })));
+    }
+
+    #[test]
+    fn units_that_do_not_fit_are_named() {
+        let garbage = Part { unit: "bad.c".into(), table_hash: 0, bitcode: b"not bitcode" };
+        let error = link(&[garbage]).unwrap_err().to_string();
+        assert!(error.starts_with("bad.c: "), "{error}");
+        let (section, _) = compile(MAIN);
+        let part = split(&section).unwrap().remove(0);
+        let error = link(&[part.clone(), part]).unwrap_err().to_string();
+        assert!(error.starts_with("main.c: ") && error.contains("main"), "{error}");
+    }
 }

@@ -16,6 +16,8 @@ pub mod instrument;
 pub mod ir;
 pub mod parameters;
 pub mod report;
+#[cfg(test)]
+mod testing;
 
 pub use ir::demangle;
 
@@ -93,7 +95,7 @@ extern "C" fn pass_from_environment(pass: u8) -> *mut c_void {
 extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) -> bool {
     // SAFETY: `into_raw` made the parameters; LLVM gives a module for the length of the run.
     let (told, module) = unsafe { (&*parameters.cast::<Told>(), Module::from_raw(module)) };
-    let run = AssertUnwindSafe(|| match told {
+    or_report_bug(module, || match told {
         Ok(Pass::Instrument(options)) => instrument::instrument(module, *options),
         Ok(Pass::Lower) => instrument::lower::lower(module),
         Ok(Pass::PrintSites) => {
@@ -105,8 +107,12 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             // The error ends the compilation; until then the module is at least a whole one.
             instrument::instrument(module, InstrumentOptions::default())
         }
-    });
-    catch_unwind(run).unwrap_or_else(|panic| {
+    })
+}
+
+/// Runs a pass; a panic is an error of LLVM's, which ends the compilation before the module is used.
+fn or_report_bug(module: Module<'_>, run: impl FnOnce() -> bool) -> bool {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|panic| {
         module.report(Severity::Error, &describe_bug(panic.as_ref()));
         true
     })
@@ -146,5 +152,35 @@ pub extern "C" fn llvmGetPassPluginInfo() -> PassPluginLibraryInfo {
         plugin_name: c"covsched".as_ptr().cast(),
         plugin_version: concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr(),
         plugin_registrar: register,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use covsched_core::hooks::{CXX_HOOKS, HOOKS};
+
+    #[test]
+    fn a_panic_becomes_an_llvm_error() {
+        let complaints = testing::complaints("define void @f() {\n  ret void\n}\n", |module| {
+            assert!(or_report_bug(module, || panic!("of course")));
+        });
+        assert_eq!(complaints, ["bug in covsched: of course"]);
+    }
+
+    #[test]
+    fn the_ir_test_of_hooks_has_every_row() {
+        let test = include_str!("../../lit-tests/ir/every-hook.ll");
+        for hook in HOOKS.iter().chain(CXX_HOOKS) {
+            assert!(test.contains(&format!("@{}(", hook.symbol)), "{}", hook.symbol);
+            assert!(test.contains(&format!("@{}(", hook.replaces)), "{}", hook.replaces);
+        }
+    }
+
+    #[test]
+    fn linkage_names_are_demangled() {
+        assert_eq!(demangle("_ZNSt6thread4joinEv"), "std::thread::join()");
+        assert_eq!(demangle("main"), "main");
+        assert_eq!(demangle(""), "");
     }
 }

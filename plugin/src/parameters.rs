@@ -61,7 +61,7 @@ pub enum ParameterError {
 impl fmt::Display for ParameterError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ParameterError::Unknown { pass, parameter, known } if known.is_empty() => {
+            ParameterError::Unknown { pass, parameter, known: [] } => {
                 write!(f, "{pass}: unknown parameter '{parameter}': it takes none")
             }
             ParameterError::Unknown { pass, parameter, known } => {

@@ -52,7 +52,8 @@ impl<'m> Calls<'m> {
                 Body { facts, calls, meaning }
             })
             .collect();
-        let by_function = bodies.iter().enumerate().map(|(index, body)| (body.facts.function, index)).collect();
+        let by_function =
+            bodies.iter().enumerate().map(|(index, body)| (body.facts.function, index)).collect();
         let mut calls = Calls { bodies, by_function };
         calls.spread();
         calls

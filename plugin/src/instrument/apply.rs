@@ -19,7 +19,10 @@ impl fmt::Display for ApplyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ApplyError::SymbolTaken(symbol) => {
-                write!(f, "the program declares {symbol}, a function of covsched's runtime, with another type")
+                write!(
+                    f,
+                    "the program declares {symbol}, a function of covsched's runtime, with another type"
+                )
             }
         }
     }
@@ -92,7 +95,10 @@ pub const IN_CODE: [&str; 6] =
     [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT, DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
 
 fn row(symbol: &str) -> &'static Marker {
-    MARKERS.iter().find(|marker| marker.symbol == symbol).expect("the names above are rows of the marker table")
+    MARKERS
+        .iter()
+        .find(|marker| marker.symbol == symbol)
+        .expect("the names above are rows of the marker table")
 }
 
 /// Carries the plan out, except for what belongs to the unit as a whole.

@@ -129,7 +129,9 @@ impl<'m> Plan<'m> {
             return;
         }
         let mut sites = SitesOf::new(facts, unit);
-        if role != Role::None && !facts.is_coroutine() {
+        if role != Role::None && facts.is_coroutine() {
+            self.limits.note(Limit::CoroutineThread, facts.function.location(), &facts.name);
+        } else if role != Role::None {
             let site = sites.add(SiteKind::Entry, "", facts.function.location(), &mut self.sites);
             plan.entry = Some((role, site));
         }
@@ -189,7 +191,6 @@ impl<'m> Plan<'m> {
         sites: &mut SitesOf<'_>,
         plan: &mut FunctionPlan<'m>,
     ) {
-        // Hooks that an earlier run placed are in instrumented functions only, but a program may call one itself.
         let callee = callee_name(call.named);
         let limit = if facts.is_coroutine() {
             Some(Limit::Coroutine)
@@ -205,11 +206,7 @@ impl<'m> Plan<'m> {
             return;
         }
         let site = sites.add(SiteKind::Derived, &callee, call.inst.location(), &mut self.sites);
-        plan.derived_calls.push(DerivedCall {
-            inst: call.inst,
-            is_invoke: call.form == Form::Invoke,
-            site,
-        });
+        plan.derived_calls.push(DerivedCall { inst: call.inst, is_invoke: call.form == Form::Invoke, site });
     }
 
     fn add_reference(&mut self, facts: &FunctionFacts<'m>, hook: &'static Hook) {

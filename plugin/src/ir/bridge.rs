@@ -16,7 +16,7 @@ pub(crate) struct Text {
 
 impl Text {
     /// Lends text or bytes to LLVM for the length of a call.
-    pub(crate) fn new(bytes: impl AsRef<[u8]>) -> Text {
+    pub(crate) fn new(bytes: &(impl AsRef<[u8]> + ?Sized)) -> Text {
         let bytes = bytes.as_ref();
         Text { data: bytes.as_ptr().cast(), len: bytes.len() }
     }

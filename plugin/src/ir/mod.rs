@@ -329,8 +329,8 @@ impl<'m> Function<'m> {
         Location::from_raw(unsafe { bridge::cov_location(self.0) })
     }
 
-    /// Whether its address is data somewhere: not in a vtable, and not only given to functions that `harmless`
-    /// accepts.
+    /// Whether its address is data somewhere: not in a vtable, and not only given to functions that make no thread of
+    /// it.
     pub fn address_escapes(self) -> bool {
         extern "C" fn harmless(name: Text) -> bool {
             // SAFETY: LLVM's text, only looked at.

@@ -21,6 +21,8 @@ pub enum Limit {
     Funclets,
     /// Calls in a coroutine have no derived hooks: the call stack at its start is not that at its end.
     Coroutine,
+    /// A coroutine that may be a thread's function has no entry: it may end in another thread.
+    CoroutineThread,
     /// A call that may synchronize is `musttail`: nothing can stand between it and its return.
     MusttailDerived,
     /// A call that may synchronize is a `callbr`.
@@ -42,6 +44,7 @@ impl Limit {
             Limit::Naked => "a naked function was left alone",
             Limit::Funclets => "a function with exception funclets was left alone",
             Limit::Coroutine => "calls in a coroutine are not shown as callers of synchronizations",
+            Limit::CoroutineThread => "a coroutine that may be a thread's function has no entry",
             Limit::MusttailDerived => "a musttail call is not shown as a caller of synchronizations",
             Limit::CallbrDerived => "a callbr is not shown as a caller of synchronizations",
             Limit::MusttailExit => "a thread function's return after a musttail call has no site",
@@ -80,7 +83,12 @@ pub struct Limits<'m> {
 impl<'m> Limits<'m> {
     /// Notes a limit at an instruction.
     pub fn at(&mut self, limit: Limit, inst: Inst<'m>, subject: &str) {
-        self.met.push(Met { limit, inst: Some(inst), location: inst.location(), subject: subject.to_owned() });
+        self.met.push(Met {
+            limit,
+            inst: Some(inst),
+            location: inst.location(),
+            subject: subject.to_owned(),
+        });
     }
 
     /// Notes a limit of something larger.

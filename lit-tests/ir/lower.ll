@@ -1,0 +1,54 @@
+; At the end of the pipeline a marker is behind one byte. Hooks that replace calls are not.
+; RUN: %opt -load-pass-plugin=%plugin -passes='covsched-instrument<no-bitcode>,covsched-lower,verify' -S %s | %FileCheck %s
+target triple = "x86_64-pc-linux-gnu"
+
+; CHECK: @covsched_active = linkonce_odr hidden global i8 0, {{.*}}comdat
+
+; Allocas stay in the entry block, where they cost nothing.
+; CHECK-LABEL: define i32 @main(
+; CHECK-NEXT: %a = alloca i32
+; CHECK-NEXT: %b = alloca [4 x i64]
+; CHECK-NEXT: %[[BYTE:.*]] = load i8, ptr @covsched_active, align 1, !nosanitize
+; CHECK-NEXT: %[[BUSY:.*]] = icmp ne i8 %[[BYTE]], 0
+; CHECK-NEXT: br i1 %[[BUSY]], label %[[THEN:.*]], label %[[CONT:.*]], !prof ![[UNLIKELY:[0-9]+]]
+; CHECK: [[THEN]]:
+; CHECK-NEXT: %[[T:.*]] = call i32 @covsched_main_enter(i64 {{-?[0-9]+}})
+; CHECK-NEXT: br label %[[CONT]]
+; CHECK: [[CONT]]:
+; CHECK-NEXT: %[[PHI:.*]] = phi i32 [ 0, %0 ], [ %[[T]], %[[THEN]] ]
+; CHECK: call i32 @covsched_pthread_mutex_lock(ptr %a, i64
+; CHECK-NEXT: load i8, ptr @covsched_active
+; CHECK: call i32 @covsched_derived_enter
+; CHECK: phi i32 [ 0,
+; CHECK: call void @unknown(ptr %b)
+; CHECK: call void @covsched_derived_leave
+; CHECK: call void @covsched_thread_exit(i32 %[[PHI]], i64
+; CHECK: ret i32 0
+define i32 @main() {
+  %a = alloca i32
+  %r = call i32 @pthread_mutex_lock(ptr %a)
+  %b = alloca [4 x i64]
+  call void @unknown(ptr %b)
+  ret i32 0
+}
+
+; A block whose address is taken, and a landing pad, are split like others.
+; CHECK-LABEL: define void @pads(
+; CHECK: landingpad
+; CHECK-NEXT: cleanup
+; CHECK-NEXT: load i8, ptr @covsched_active
+define void @pads(ptr %p) personality ptr @__gxx_personality_v0 {
+  indirectbr ptr blockaddress(@pads, %a), [label %a]
+a:
+  invoke void @unknown(ptr %p) to label %done unwind label %pad
+done:
+  ret void
+pad:
+  %l = landingpad { ptr, i32 } cleanup
+  resume { ptr, i32 } %l
+}
+
+; CHECK: ![[UNLIKELY]] = !{!"branch_weights", i32 1, i32 1048576}
+declare i32 @pthread_mutex_lock(ptr)
+declare void @unknown(ptr)
+declare i32 @__gxx_personality_v0(...)

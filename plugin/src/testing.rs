@@ -1,0 +1,41 @@
+//! Modules for unit tests.
+
+use crate::ir::Module;
+use llvm_plugin::inkwell::llvm_sys::core::{
+    LLVMContextCreate, LLVMContextDispose, LLVMContextSetDiagnosticHandler,
+    LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMessage, LLVMDisposeModule,
+    LLVMGetDiagInfoDescription,
+};
+use llvm_plugin::inkwell::llvm_sys::ir_reader::LLVMParseIRInContext;
+use llvm_plugin::inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
+use std::ffi::{c_void, CStr};
+use std::ptr::null_mut;
+
+extern "C" fn collect(info: LLVMDiagnosticInfoRef, context: *mut c_void) {
+    // SAFETY: LLVM gives the report, `complaints` the context.
+    unsafe {
+        let text = LLVMGetDiagInfoDescription(info);
+        let complaints = &mut *context.cast::<Vec<String>>();
+        complaints.push(CStr::from_ptr(text).to_string_lossy().into_owned());
+        LLVMDisposeMessage(text);
+    }
+}
+
+/// Runs something on a module made of this text; gives what was reported meanwhile.
+pub(crate) fn complaints(ir: &str, run: impl FnOnce(Module<'_>)) -> Vec<String> {
+    let mut complaints: Vec<String> = Vec::new();
+    // SAFETY: everything is made and freed here; the module outlives `run`.
+    unsafe {
+        let context = LLVMContextCreate();
+        LLVMContextSetDiagnosticHandler(context, Some(collect), (&raw mut complaints).cast());
+        let buffer =
+            LLVMCreateMemoryBufferWithMemoryRangeCopy(ir.as_ptr().cast(), ir.len(), c"test".as_ptr());
+        let (mut module, mut message) = (null_mut(), null_mut());
+        let failed = LLVMParseIRInContext(context, buffer, &mut module, &mut message);
+        assert_eq!(failed, 0, "{}", CStr::from_ptr(message).to_string_lossy());
+        run(Module::from_raw(module));
+        LLVMDisposeModule(module);
+        LLVMContextDispose(context);
+    }
+    complaints
+}
