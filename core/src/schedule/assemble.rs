@@ -130,6 +130,14 @@ struct Living {
     destroyed: bool,
 }
 
+/// The begin of an operation with two moments.
+struct Begun {
+    op: Op,
+    address: u64,
+    object: Option<ObjectId>,
+    mutex: Option<ObjectId>,
+}
+
 struct Assembly<'a> {
     symbols: &'a dyn Symbols,
     known_sites: HashMap<SiteId, &'a Site>,
@@ -142,8 +150,8 @@ struct Assembly<'a> {
     sites: BTreeMap<SiteId, Site>,
     /// Signals and broadcasts by clock and address of the condition variable.
     signals: HashMap<(u64, u64), Seq>,
-    /// Begins without an end, by thread: operation, address, object and mutex.
-    open: HashMap<ThreadId, Vec<(Op, u64, Option<ObjectId>, Option<ObjectId>)>>,
+    /// Begins without an end, by thread.
+    open: HashMap<ThreadId, Vec<Begun>>,
     events: Vec<Event>,
 }
 
@@ -242,9 +250,10 @@ impl<'a> Assembly<'a> {
         }
         if event.phase == Phase::End {
             let open = self.open.entry(event.thread).or_default();
-            if let Some(place) = open.iter().rposition(|&(begun, at, ..)| begun == op && at == record.object)
-            {
-                (event.object, event.mutex) = (open[place].2, open[place].3);
+            let fits = |begun: &Begun| begun.op == op && begun.address == record.object;
+            if let Some(place) = open.iter().rposition(fits) {
+                (event.object, event.mutex) = (open[place].object, open[place].mutex);
+                // Begins above it were left by an exception or a longjmp.
                 open.truncate(place);
                 return;
             }
@@ -257,7 +266,7 @@ impl<'a> Assembly<'a> {
             event.mutex = Some(self.object(record.extra, ObjectClass::Mutex, None));
         }
         if event.phase == Phase::Begin {
-            let begun = (op, record.object, event.object, event.mutex);
+            let begun = Begun { op, address: record.object, object: event.object, mutex: event.mutex };
             self.open.entry(event.thread).or_default().push(begun);
         }
         if op.effect() == Effect::Destroy && matches!(event.result, None | Some(0)) {

@@ -71,6 +71,11 @@ const SPIN: u64 = 0x5000;
 const SEM: u64 = 0x6000;
 const ONCE: u64 = 0x7000;
 
+/// What a record says beside its operation.
+fn fields(object: u64, extra: u64, result: i32, flags: u8) -> Record {
+    Record { object, extra, result, flags, ..Record::default() }
+}
+
 impl Simulation {
     fn new() -> Self {
         Simulation {
@@ -88,32 +93,13 @@ impl Simulation {
         }
     }
 
-    fn emit(
-        &mut self,
-        thread: usize,
-        op: Op,
-        phase: Phase,
-        object: u64,
-        extra: u64,
-        result: i32,
-        flags: u8,
-    ) -> u64 {
+    fn emit(&mut self, thread: usize, op: Op, phase: Phase, fields: Record) -> u64 {
         self.clock += 3;
-        let record = Record {
-            clock: self.clock,
-            site: site_of(op).id.0,
-            object,
-            extra,
-            result,
-            op: op as u8,
-            phase: phase as u8,
-            flags,
-            reserved: 0,
-        };
+        let (clock, site) = (self.clock, site_of(op).id.0);
+        let record = Record { clock, site, op: op as u8, phase: phase as u8, ..fields };
         if self.clock % 4 == 0 && op.effect() != Effect::Enter {
-            let derived =
-                Record { op: Op::derived as u8, site: site_of(Op::derived).id.0, phase: 0, ..record };
-            let derived = Record { object: 0, extra: 0, result: 0, flags: 0, ..derived };
+            let (op, site) = (Op::derived as u8, site_of(Op::derived).id.0);
+            let derived = Record { clock, site, op, ..Record::default() };
             self.logs[thread].records.push(derived);
         }
         self.logs[thread].records.push(record);
@@ -121,12 +107,12 @@ impl Simulation {
     }
 
     fn both(&mut self, thread: usize, op: Op, object: u64, result: i32) -> u64 {
-        self.emit(thread, op, Phase::Both, object, 0, result, 0)
+        self.emit(thread, op, Phase::Both, fields(object, 0, result, 0))
     }
 
     fn mutex(&mut self, thread: usize, op: Op, m: usize, result: i32) {
         let flags = [0, FLAG_RECURSIVE, FLAG_ERRORCHECK][m];
-        self.emit(thread, op, Phase::Both, MUTEX + m as u64 * 64, 0, result, flags);
+        self.emit(thread, op, Phase::Both, fields(MUTEX + m as u64 * 64, 0, result, flags));
     }
 
     /// Lets thread `t` take one step, `what` says which; nothing happens if it cannot.
@@ -145,7 +131,7 @@ impl Simulation {
                 self.mutexes[m] = Some((t, 1));
                 self.threads[t].waiting = None;
                 let result = if waker == 0 && what % 2 == 0 { ETIMEDOUT } else { 0 };
-                self.emit(t, Op::pthread_cond_timedwait, Phase::End, COND, waker, result, 0);
+                self.emit(t, Op::pthread_cond_timedwait, Phase::End, fields(COND, waker, result, 0));
             }
             return;
         }
@@ -154,7 +140,7 @@ impl Simulation {
                 self.threads[t].barrier = None;
                 let serial = !self.serial.contains(&generation);
                 self.serial.push(generation);
-                self.emit(t, Op::pthread_barrier_wait, Phase::End, BARRIER, 0, -i32::from(serial), 0);
+                self.emit(t, Op::pthread_barrier_wait, Phase::End, fields(BARRIER, 0, -i32::from(serial), 0));
             }
             return;
         }
@@ -206,7 +192,7 @@ impl Simulation {
             self.mutexes[m] = None;
             self.threads[t].waiting = Some((m, 0));
             let mutex = MUTEX + m as u64 * 64;
-            self.emit(t, Op::pthread_cond_timedwait, Phase::Begin, COND, mutex, 0, 0);
+            self.emit(t, Op::pthread_cond_timedwait, Phase::Begin, fields(COND, mutex, 0, 0));
         }
     }
 
@@ -226,10 +212,15 @@ impl Simulation {
     fn barrier_step(&mut self, t: usize) {
         let Some((arrived, generation)) = self.barrier else {
             self.barrier = Some((0, 0));
-            self.emit(t, Op::pthread_barrier_init, Phase::Both, BARRIER, u64::from(BARRIER_COUNT), 0, 0);
+            self.emit(
+                t,
+                Op::pthread_barrier_init,
+                Phase::Both,
+                fields(BARRIER, u64::from(BARRIER_COUNT), 0, 0),
+            );
             return;
         };
-        self.emit(t, Op::pthread_barrier_wait, Phase::Begin, BARRIER, 0, 0, 0);
+        self.emit(t, Op::pthread_barrier_wait, Phase::Begin, fields(BARRIER, 0, 0, 0));
         self.threads[t].barrier = Some(generation);
         let full = arrived + 1 == BARRIER_COUNT;
         self.barrier = Some(if full { (0, generation + 1) } else { (arrived + 1, generation) });
@@ -273,7 +264,7 @@ impl Simulation {
         match self.units {
             None => {
                 self.units = Some(1);
-                self.emit(t, Op::sem_init, Phase::Both, SEM, 1, 0, 0);
+                self.emit(t, Op::sem_init, Phase::Both, fields(SEM, 1, 0, 0));
             }
             Some(units) if units == 0 || what % 2 == 0 => {
                 self.units = Some(units + 1);
@@ -290,11 +281,11 @@ impl Simulation {
         if self.threads[t].runs_once {
             self.threads[t].runs_once = false;
             self.once = 2;
-            self.emit(t, Op::pthread_once, Phase::End, ONCE, 0, 0, 0);
+            self.emit(t, Op::pthread_once, Phase::End, fields(ONCE, 0, 0, 0));
         } else if self.once == 0 {
             self.threads[t].runs_once = true;
             self.once = 1;
-            self.emit(t, Op::pthread_once, Phase::Begin, ONCE, 0, 0, 0);
+            self.emit(t, Op::pthread_once, Phase::Begin, fields(ONCE, 0, 0, 0));
         } else if self.once == 2 {
             self.both(t, Op::pthread_once, ONCE, 0);
         }
@@ -304,11 +295,11 @@ impl Simulation {
         if self.threads.len() < MAX_THREADS {
             // Numbers of the recording need not be dense.
             let number = 2 * self.threads.len() as u32;
-            self.emit(t, Op::pthread_create, Phase::Both, 0, u64::from(number), 0, 0);
+            self.emit(t, Op::pthread_create, Phase::Both, fields(0, u64::from(number), 0, 0));
             self.threads.push(SimThread { parent: t, ..SimThread::default() });
             self.logs.push(ThreadLog { thread: number, records: Vec::new() });
         } else {
-            self.emit(t, Op::pthread_create, Phase::Both, 0, u64::from(NO_THREAD), 11, 0);
+            self.emit(t, Op::pthread_create, Phase::Both, fields(0, u64::from(NO_THREAD), 11, 0));
         }
     }
 
@@ -325,7 +316,7 @@ impl Simulation {
             state.detached = true;
             Op::pthread_detach
         };
-        self.emit(t, op, Phase::Both, 0, 2 * child as u64, 0, 0);
+        self.emit(t, op, Phase::Both, fields(0, 2 * child as u64, 0, 0));
     }
 
     fn leave_step(&mut self, t: usize) {
