@@ -54,7 +54,8 @@ def build(program, work):
 def run(program, mode, work, size, threads, prefix=()):
     """One run in one mode: seconds, standard output, standard error."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith("COVSCHED_")}
-    log = tempfile.mkdtemp(dir=work)
+    # Where `covsched record` keeps a recording too.
+    log = tempfile.mkdtemp(prefix="covsched-bench-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else work)
     if mode.options:
         environment["COVSCHED_OPTIONS"] = mode.options.replace("LOG", log)
     command = [*prefix, work / f"{program.name}.{mode.build}", str(threads), str(size)]

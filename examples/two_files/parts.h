@@ -8,7 +8,7 @@ void *b_worker(void *arg);
 void *c_worker(void *arg);
 void *d_worker(void *arg);
 
-// Has the same name in every part and is internal to each: the parts' sites differ by their file.
+// Each part has its own copy; a site belongs to the file that defines its function, so the copies' sites are equal.
 static inline void add(int amount) {
   pthread_mutex_lock(&lock); // SCHED: pthread_mutex_lock x3
   count += amount;

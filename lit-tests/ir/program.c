@@ -13,7 +13,7 @@
 // The bitcode is kept, and not loaded with the program.
 // RUN: %llvm-readelf -SW %t/gc | %FileCheck %s --check-prefix=SECTIONS
 // SECTIONS: covsched_sites PROGBITS {{.*}} AR 0
-// SECTIONS: .llvmbc PROGBITS 0000000000000000 {{[0-9a-f]+}} {{[0-9a-f]+}} 00 0 0 8
+// SECTIONS: .llvmcmd PROGBITS 0000000000000000 {{[0-9a-f]+}} {{[0-9a-f]+}} 00 0 0 8
 #include <pthread.h>
 pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
 int (*through_pointer)(pthread_mutex_t *) = pthread_mutex_lock;

@@ -7,6 +7,7 @@ level. With --app, an executable that the test has built takes the place of the 
 """
 
 import argparse
+import glob
 import os
 import subprocess
 import sys
@@ -47,6 +48,9 @@ def check(options, native, app, expected):
         delay = ["--delay", str(seed)] if seed else []
         recorded = run(covsched, "record", "-o", schedule, *delay, "--", app, *options.args)
         assert (recorded.returncode, recorded.stdout) == (wanted.returncode, wanted.stdout), f"{delay}: {recorded}"
+        for child in glob.glob(glob.escape(app) + ".[0-9]*.sched"):
+            must(covsched, "verify", child)
+            os.remove(child)
         must(covsched, "verify", schedule)
         events = expectations.load(must(covsched, "show", "--format", "json", schedule))
         assert events["complete"] is True, f"{schedule} is incomplete"

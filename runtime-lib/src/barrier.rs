@@ -34,29 +34,30 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
     delay::point(thread);
     let object = barrier as usize;
     // SAFETY: by the contract.
-    let (flags, count) = unsafe { (barrier_flags(barrier), barrier_count(barrier) as usize) };
+    let (flags, others) =
+        unsafe { (barrier_flags(barrier), (barrier_count(barrier) as usize).saturating_sub(1)) };
     let event = Event::new(Op::pthread_barrier_wait, site, object).flags(flags);
     let arrival = Arrival { node: Node::new(object), released: AtomicU32::new(0) };
     let is_own = flags & FLAG_SHARED == 0;
-    let (begun, others) = bucket(object).with(|queues| {
+    let (begun, completed) = bucket(object).with(|queues| {
         let (begun, _) =
             gate::ordered(thread, Clock(clock::last(object)), event.phase(Phase::Begin).result(0), |clock| {
                 clock::publish(object, clock)
             });
-        if !is_own || queues.count(object, count - 1) < count - 1 {
+        if !is_own || queues.count(object, others) < others {
             if is_own {
                 // SAFETY: the arrival stays until it is released.
                 unsafe { queues.push(&arrival.node) };
             }
             return (begun, None);
         }
-        let others = queues.take(object, usize::MAX);
-        others.for_each(|node| node.waker.set(begun.0));
-        (begun, Some(others))
+        let generation = queues.take(object, usize::MAX);
+        generation.for_each(|node| node.waker.set(begun.0));
+        (begun, Some(generation))
     });
-    let (result, floor) = match others {
-        Some(others) => {
-            others.for_each(release);
+    let (result, floor) = match completed {
+        Some(generation) => {
+            generation.for_each(release);
             (libc::PTHREAD_BARRIER_SERIAL_THREAD, begun.0)
         }
         None if is_own => {

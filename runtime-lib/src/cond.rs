@@ -7,6 +7,8 @@
 //! Code without hooks may wait on the same condition variable: a signal that finds no waiter of ours is passed
 //! on to glibc. It may signal too: see [`crate::interpose`]. Condition variables shared between processes,
 //! and calls that glibc would refuse, are left to glibc.
+//!
+//! Limit: asynchronous cancellation during a wait, which POSIX does not allow either.
 
 use crate::gate::{self, Event};
 use crate::hook::{cond_clock, cond_flags, Call};
@@ -45,7 +47,8 @@ struct Waiter {
     flags: u8,
 }
 
-/// A condition wait of any kind. Returns as pthread_cond_wait does.
+/// A condition wait of any kind. One that is refused, so that the mutex was never given up, has the error as
+/// the result of its begin too. Returns as pthread_cond_wait does.
 ///
 /// # Safety
 /// As pthread_cond_wait.
@@ -65,8 +68,15 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
             flags: cond_flags(cond),
         };
         let is_own = waiter.flags & FLAG_SHARED == 0 && is_valid(limit);
-        begin(thread, &waiter, is_own);
-        let result = if is_own { wait_in_queue(thread, &waiter) } else { wait_in_glibc(thread, &waiter) };
+        let slot = begin(thread, &waiter, is_own);
+        let (result, was_refused) = if is_own {
+            wait_in_queue(thread, &waiter)
+        } else {
+            (wait_in_glibc(thread, &waiter), !is_valid(limit))
+        };
+        if was_refused {
+            gate::returned(thread, slot, result);
+        }
         end(thread, &waiter, result, 0);
         delay::point(thread);
         result
@@ -86,7 +96,7 @@ unsafe fn is_valid(limit: Limit) -> bool {
     (0..1_000_000_000).contains(&nanoseconds)
 }
 
-unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
+unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
     let (cond, mutex) = (waiter.cond as usize, waiter.mutex as usize);
     bucket(cond).with(|queues| {
         let floor = clock::last(cond).max(clock::last(mutex));
@@ -95,7 +105,7 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
             .extra(mutex as u64)
             .result(0)
             .flags(waiter.flags);
-        gate::ordered(thread, Clock(floor), event, |clock| {
+        let (_, slot) = gate::ordered(thread, Clock(floor), event, |clock| {
             clock::publish(cond, clock);
             clock::publish(mutex, clock);
         });
@@ -103,7 +113,8 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) {
             // SAFETY: the waiter stays until it is not queued.
             unsafe { queues.push(&waiter.node) };
         }
-    });
+        slot
+    })
 }
 
 fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
@@ -116,14 +127,15 @@ fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
     gate::completed(thread, Clock(waker.max(clock::last(waiter.mutex as usize))), event);
 }
 
-unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> c_int {
+/// The result, and whether the wait was refused.
+unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> (c_int, bool) {
     let argument = waiter as *const Waiter as *mut c_void;
     // SAFETY: by the contract of wait; the waiter outlives the guarded call.
     unsafe {
         let unlocked = real::pthread_mutex_unlock(waiter.mutex);
         if unlocked != 0 {
             give_up(waiter, true);
-            return unlocked;
+            return (unlocked, true);
         }
         let mut slept = guard::call(thread, sleep, wait_was_unwound, argument);
         // A signal that came at the same time as the deadline wins.
@@ -131,11 +143,7 @@ unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> c_int {
             slept = 0;
         }
         let locked = real::pthread_mutex_lock(waiter.mutex);
-        if locked != 0 {
-            locked
-        } else {
-            slept
-        }
+        (if locked != 0 { locked } else { slept }, false)
     }
 }
 
@@ -174,7 +182,7 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
     unsafe {
         let errno = real::errno();
         let mut state = 0;
-        pthread_setcancelstate(libc_cancel_disable(), &mut state);
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut state);
         while real::sem_wait(sem) != 0 {}
         pthread_setcancelstate(state, core::ptr::null_mut());
         real::set_errno(errno);
@@ -187,7 +195,7 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
             taken
         });
         waiter.node.waker.set(0);
-        next.for_each(|node| post(node));
+        next.for_each(post);
     }
     false
 }
@@ -196,9 +204,8 @@ unsafe extern "C" {
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
 }
 
-const fn libc_cancel_disable() -> c_int {
-    1
-}
+/// `<pthread.h>`.
+const PTHREAD_CANCEL_DISABLE: c_int = 1;
 
 /// Cancellation, or pthread_exit in a signal handler: what woke the waiter, if anything, goes to the
 /// next one; the mutex is held again, as POSIX wants, while the thread's own cleanups run.

@@ -18,6 +18,8 @@ pub struct Guard {
 #[cfg(target_arch = "x86_64")]
 global_asm!(
     ".pushsection .text.covsched_call_guarded,\"ax\",@progbits",
+    ".globl covsched_call_guarded",
+    ".hidden covsched_call_guarded",
     ".type covsched_call_guarded, @function",
     "covsched_call_guarded:",
     ".cfi_startproc",
@@ -42,6 +44,8 @@ global_asm!(
 #[cfg(target_arch = "aarch64")]
 global_asm!(
     ".pushsection .text.covsched_call_guarded,\"ax\",@progbits",
+    ".globl covsched_call_guarded",
+    ".hidden covsched_call_guarded",
     ".type covsched_call_guarded, @function",
     "covsched_call_guarded:",
     ".cfi_startproc",

@@ -9,22 +9,15 @@
 //! With it, these names mean the interposers everywhere, in hooks too. The real ones are found with
 //! `dlsym(RTLD_NEXT, ...)`, at start.
 
-use crate::{barrier, cond, exports, real};
+use crate::{barrier, cond, exports, real, sys};
 use core::ffi::{c_char, c_int, c_void, CStr};
 use core::mem::transmute;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
 
-core::arch::global_asm!(".weak covsched_interpose");
-
 type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Real = unsafe extern "C" fn(*mut c_void) -> c_int;
-
-unsafe extern "C" {
-    /// In `covsched_interpose.o`: the address of dlsym, which static executables should not refer to.
-    static covsched_interpose: Dlsym;
-}
 
 /// Real functions; null where there are no interposers.
 static COND_SIGNAL: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
@@ -33,7 +26,8 @@ static BARRIER_WAIT: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
 
 /// Finds the real functions, in every mode.
 pub fn start() {
-    let table = core::hint::black_box(&raw const covsched_interpose);
+    // In covsched_interpose.o: the address of dlsym, to which static executables should not refer.
+    let table = sys::weak_address!("covsched_interpose").cast::<Dlsym>();
     if table.is_null() {
         return;
     }

@@ -26,6 +26,13 @@
 //! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
 #![cfg_attr(not(test), no_std)]
 
+#[cfg(not(all(
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
+compile_error!("the runtime knows glibc's layouts and Linux's system calls on x86-64 and aarch64 only");
+
 mod barrier;
 mod c11;
 mod clock;
@@ -57,7 +64,8 @@ mod threads;
 mod tls;
 
 /// A panic is a bug of covsched: say so and stop. The texts of panics are not kept (no formatting in here).
-#[cfg(not(test))]
+/// Only in the archive, whose profile aborts: elsewhere a feature of core may bring std and its own.
+#[cfg(all(panic = "abort", not(test)))]
 #[panic_handler]
 fn stop_on_bug(_: &core::panic::PanicInfo<'_>) -> ! {
     sys::write_error(&["covsched: bug in the runtime: it panicked\n"]);

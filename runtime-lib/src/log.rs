@@ -251,6 +251,10 @@ impl Log {
             sys::map_shared(fd, start, size)
         })();
         sys::close(fd);
+        if is_first && mapped.is_err() {
+            // Rather no log than one without a header.
+            let _ = sys::remove(self.path().zero_ended());
+        }
         let address = mapped?;
         self.release_windows(self.nesting.get() > 1);
         self.window.set((address, size));

@@ -2,6 +2,8 @@
 //!
 //! A forked child records to files of its own, from the thread that forked, its t0. A child made by vfork
 //! shares the parent's memory: it ends itself without ending the parent's recording.
+//!
+//! Limit: a child made by `_Fork` or by the clone system call runs no fork handlers, and must not call hooks.
 
 use crate::gate::{self, Event};
 use crate::log::Own;
@@ -53,16 +55,21 @@ unsafe extern "C" fn after_fork_in_child() {
 fn begin_again(survivor: Option<&'static Thread>) {
     let parent = meta::recorded_process();
     let number = survivor.map_or(0, |thread| thread.number.get());
+    // Let go of the parent's files first, whatever comes.
     meta::abandon();
     parking::reset();
+    threads::after_fork_in_child(survivor);
     if meta::begin(parent, number).is_err() {
         // The child is not recorded; its hooks go back to doing nothing.
+        threads::stop_recording_this_thread();
         // SAFETY: a forked child has one thread.
         unsafe { exports::set_active(false) };
         return;
     }
-    threads::after_fork_in_child(survivor);
     meta::add_objects_again();
+    if let Some(thread) = survivor {
+        threads::begin_as_main(thread);
+    }
 }
 
 /// Whether this process is the one that is recorded, not a vfork child of it.

@@ -7,44 +7,41 @@
 
 use crate::options::{self, Mode};
 use crate::{clock, delay, exports, interpose, meta, process, sys, threads};
-use core::ffi::{c_char, c_int, CStr};
+use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
-
-core::arch::global_asm!(".weak __start_covsched_sites", ".hidden __start_covsched_sites");
-core::arch::global_asm!(".weak __stop_covsched_sites", ".hidden __stop_covsched_sites");
-
-unsafe extern "C" {
-    static __start_covsched_sites: u8;
-    static __stop_covsched_sites: u8;
-}
 
 /// The executable's site tables; empty if it has none.
 fn own_tables() -> &'static [u8] {
-    // Through an array that the compiler cannot see into: it would take the addresses of symbols for nonzero.
-    let bounds = core::hint::black_box([&raw const __start_covsched_sites, &raw const __stop_covsched_sites]);
-    let length = (bounds[1] as usize).saturating_sub(bounds[0] as usize);
-    if bounds[0].is_null() || length == 0 {
+    let start = sys::weak_address!("__start_covsched_sites", ".hidden");
+    let stop = sys::weak_address!("__stop_covsched_sites", ".hidden");
+    let length = (stop as usize).saturating_sub(start as usize);
+    if start.is_null() || length == 0 {
         return &[];
     }
     // SAFETY: the linker's bounds of one section.
-    unsafe { core::slice::from_raw_parts(bounds[0], length) }
+    unsafe { core::slice::from_raw_parts(start, length) }
 }
 
 type Preinit = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
-#[cfg_attr(not(test), link_section = ".preinit_array")]
-#[cfg_attr(not(test), used)]
+#[link_section = ".preinit_array"]
+#[used]
 static PREINIT: Preinit = start;
 
-#[cfg_attr(not(test), link_section = ".fini_array")]
-#[cfg_attr(not(test), used)]
+#[link_section = ".fini_array"]
+#[used]
 static FINI: unsafe extern "C" fn() = end;
 
 unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, environment: *const *const c_char) {
     interpose::start();
     // SAFETY: as the C runtime gives them.
     let Some(text) = (unsafe { find_options(environment) }) else { return };
-    let options = options::parse(text, |parts| complain(parts));
+    // SAFETY: as above.
+    if unsafe { is_privileged(environment) } {
+        // Whoever starts a set-user-id program must not choose where it writes.
+        return;
+    }
+    let options = options::parse(text, complain);
     if options.help {
         options::print_help();
     }
@@ -117,6 +114,28 @@ unsafe fn find_options(environment: *const *const c_char) -> Option<&'static str
         }
     }
     None
+}
+
+/// Whether the program has more rights than who started it: AT_SECURE in the auxiliary vector.
+///
+/// # Safety
+/// `environment` is as the kernel gave it, followed by the auxiliary vector.
+unsafe fn is_privileged(environment: *const *const c_char) -> bool {
+    // SAFETY: by the contract.
+    unsafe {
+        let mut at = environment;
+        while !(*at).is_null() {
+            at = at.add(1);
+        }
+        let mut pair = at.add(1).cast::<[c_ulong; 2]>();
+        while (*pair)[0] != libc::AT_NULL {
+            if (*pair)[0] == libc::AT_SECURE {
+                return (*pair)[1] != 0;
+            }
+            pair = pair.add(1);
+        }
+    }
+    false
 }
 
 /// The command line: the kernel puts the arguments one after the other, each with its zero byte.

@@ -5,6 +5,31 @@
 use core::arch::asm;
 use core::sync::atomic::AtomicU32;
 
+/// The address of a symbol that need not be there: null then. The directive stands with the use, or another codegen
+/// unit of a test build would ask for it in earnest.
+macro_rules! weak_address {
+    ($symbol:literal $(, $directive:literal)?) => {{
+        let address: *const u8;
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: loads a word of the linker's own table.
+        unsafe {
+            core::arch::asm!(concat!(".weak ", $symbol), $(concat!($directive, " ", $symbol),)?
+                             concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"), out(reg) address,
+                             options(nostack, preserves_flags, readonly));
+        }
+        #[cfg(target_arch = "aarch64")]
+        // SAFETY: as above.
+        unsafe {
+            core::arch::asm!(concat!(".weak ", $symbol), $(concat!($directive, " ", $symbol),)?
+                             concat!("adrp {0}, :got:", $symbol),
+                             concat!("ldr {0}, [{0}, #:got_lo12:", $symbol, "]"), out(reg) address,
+                             options(nostack, preserves_flags, readonly));
+        }
+        address
+    }};
+}
+pub(crate) use weak_address;
+
 type Result<T> = core::result::Result<T, i32>;
 
 /// A system call with six arguments.
@@ -97,6 +122,15 @@ pub fn truncate(path: &[u8], length: usize) -> Result<()> {
     debug_assert!(path.last() == Some(&0));
     // SAFETY: the path is zero-ended.
     unsafe { call(libc::SYS_truncate, [path.as_ptr() as usize, length, 0, 0, 0, 0]).map(drop) }
+}
+
+/// Removes a file.
+pub fn remove(path: &[u8]) -> Result<()> {
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path is zero-ended.
+    unsafe {
+        call(libc::SYS_unlinkat, [libc::AT_FDCWD as usize, path.as_ptr() as usize, 0, 0, 0, 0]).map(drop)
+    }
 }
 
 /// Gives the range of a file real space, so that writing to a mapping of it cannot fail. Respects

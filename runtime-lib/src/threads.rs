@@ -469,8 +469,7 @@ pub fn after_fork_in_parent() {
     LOCK.release();
 }
 
-/// After it, in the child: only the calling thread is there. It becomes t0 of a new recording, which
-/// must have begun.
+/// After it, in the child: only the calling thread is there. Lets go of all logs, which are the parent's.
 pub fn after_fork_in_child(survivor: Option<&'static Thread>) {
     LOCK.reset();
     NEXT_NUMBER.store(if survivor.is_some() { 1 } else { 0 }, Ordering::Relaxed);
@@ -493,14 +492,22 @@ pub fn after_fork_in_child(survivor: Option<&'static Thread>) {
             }
         }
     });
-    if let Some(thread) = survivor {
-        thread.number.set(0);
-        thread.children.set(0);
-        thread.is_main.set(true);
-        thread.log.begin(0, NO_THREAD, 0);
-        if !thread.entry_pending.get() {
-            let entry = gate::Event::new(Op::entry, thread.entry_site.get(), 0).result(0);
-            gate::completed(thread, Clock(0), entry);
-        }
+}
+
+/// In a forked child: the calling thread becomes t0 of a recording that has just begun. It is in the middle of its
+/// function, so its entry is written anew.
+pub fn begin_as_main(thread: &Thread) {
+    thread.number.set(0);
+    thread.children.set(0);
+    thread.is_main.set(true);
+    thread.log.begin(0, NO_THREAD, 0);
+    if !thread.entry_pending.get() {
+        let entry = gate::Event::new(Op::entry, thread.entry_site.get(), 0).result(0);
+        gate::completed(thread, Clock(0), entry);
     }
+}
+
+/// Hooks in this thread do nothing from now on.
+pub fn stop_recording_this_thread() {
+    tls::set(ENDED);
 }

@@ -6,6 +6,8 @@ use core::arch::{asm, global_asm};
 global_asm!(
     ".pushsection .tbss.covsched_thread,\"awT\",@nobits",
     ".p2align 3",
+    ".globl covsched_thread_word", // other codegen units of a test build use it too
+    ".hidden covsched_thread_word",
     ".type covsched_thread_word, @object",
     ".size covsched_thread_word, 8",
     "covsched_thread_word:",

@@ -92,12 +92,16 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (true, false) => "it ended in a way that covsched did not see".to_owned(),
         };
         let place = output_for(&output, *image, root);
-        if let Err(failure) = write_schedule(&folder, *image, threads, &binary, name, &how, &place) {
+        match write_schedule(&folder, *image, threads, &binary, name, &how, &place) {
+            Ok(()) => {}
             // What went wrong can be found only with the recording.
-            if matches!(failure, Failure::Bug(_)) {
+            Err(failure @ Failure::Bug(_)) => {
                 eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+                return Err(failure);
             }
-            return Err(failure);
+            Err(failure) if *image == root => return Err(failure),
+            // A child may have been killed before its recording had a head.
+            Err(failure) => eprintln!("covsched: process {}: {failure}", image.pid),
         }
     }
     Ok(ended.exit_code())
@@ -168,7 +172,13 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
     if output.is_dir() {
         return Err(Failure::bad(format!("{}: is a folder", output.display())));
     }
-    Ok(())
+    // A device, such as /dev/null, is written in place.
+    if output.exists() && !output.is_file() {
+        return Ok(());
+    }
+    tempfile::tempfile_in(folder)
+        .map(drop)
+        .map_err(|error| Failure::bad(format!("{}: cannot write to its folder: {error}", output.display())))
 }
 
 /// `FILE.sched`, or `FILE.PID.sched` for other processes.

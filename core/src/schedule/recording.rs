@@ -4,7 +4,7 @@
 //! full. What cannot be read is left out and said in [`Recording::damage`]; only a `P.meta` file without a
 //! good head is an error.
 
-use crate::ids::{Clock, ProgramId};
+use crate::ids::ProgramId;
 use crate::rawlog::{
     EntryHeader, MetaHeader, Plain, Record, ThreadHeader, ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES,
     META_MAGIC, THREAD_MAGIC, VERSION,
@@ -244,14 +244,8 @@ impl Recording {
     pub fn program_id(&self) -> ProgramId {
         ProgramId(self.meta.program)
     }
-
-    /// The clock when the recording began.
-    pub fn started(&self) -> Clock {
-        Clock(self.meta.started)
-    }
 }
 
-#[cfg(unix)]
 fn path_from_bytes(bytes: &[u8]) -> PathBuf {
     use std::os::unix::ffi::OsStrExt;
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))

@@ -98,9 +98,8 @@ impl Simulation {
         let (clock, site) = (self.clock, site_of(op).id.0);
         let record = Record { clock, site, op: op as u8, phase: phase as u8, ..fields };
         if self.clock % 4 == 0 && op.effect() != Effect::Enter {
-            let derived =
-                Record { op: Op::derived as u8, site: site_of(Op::derived).id.0, phase: 0, ..record };
-            let derived = Record { object: 0, extra: 0, result: 0, flags: 0, ..derived };
+            let (op, site) = (Op::derived as u8, site_of(Op::derived).id.0);
+            let derived = Record { clock, site, op, ..Record::default() };
             self.logs[thread].records.push(derived);
         }
         self.logs[thread].records.push(record);
