@@ -16,6 +16,7 @@ use crate::log::Slot;
 use crate::parking::{bucket, Node};
 use crate::threads::{current, Thread};
 use crate::{clock, delay, guard, interpose, real};
+use core::cell::UnsafeCell;
 use covsched_core::hooks::Op;
 use covsched_core::rawlog::{Phase, FLAG_SHARED, FLAG_UNWOUND};
 use covsched_core::{Clock, SiteId};
@@ -38,7 +39,7 @@ struct Waiter {
     /// First: the queue knows only this.
     node: Node,
     /// Posted by who took the node from the queue. All zeros is a semaphore of value 0.
-    sem: sem_t,
+    sem: UnsafeCell<sem_t>,
     op: Op,
     site: SiteId,
     cond: *mut c_void,
@@ -59,7 +60,7 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
         delay::point(thread);
         let waiter = Waiter {
             node: Node::new(cond as usize),
-            sem: core::mem::zeroed(),
+            sem: UnsafeCell::new(core::mem::zeroed()),
             op,
             site,
             cond,
@@ -153,7 +154,7 @@ unsafe extern "C" fn sleep(waiter: *mut c_void) -> c_int {
     unsafe {
         let waiter = &*waiter.cast::<Waiter>().cast_const();
         let errno = real::errno();
-        let sem = (&raw const waiter.sem).cast_mut().cast::<c_void>();
+        let sem = waiter.sem.get().cast::<c_void>();
         loop {
             let returned = match waiter.limit {
                 Limit::None => real::sem_wait(sem),
@@ -176,7 +177,7 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
     if bucket.with(|queues| queues.remove(&waiter.node)) {
         return true;
     }
-    let sem = (&raw const waiter.sem).cast_mut().cast::<c_void>();
+    let sem = waiter.sem.get().cast::<c_void>();
     // SAFETY: a semaphore of ours. Not a place to be cancelled: either the thread is already being
     // unwound, or the post is at most a few instructions away.
     unsafe {
@@ -251,7 +252,7 @@ unsafe fn real_wait(cond: *mut c_void, mutex: *mut c_void, limit: Limit) -> c_in
 fn post(node: &Node) {
     let waiter = (node as *const Node).cast::<Waiter>();
     // SAFETY: every node in a condition variable's queue is the first field of a waiter; it waits for this.
-    unsafe { real::sem_post((&raw const (*waiter).sem).cast_mut().cast()) };
+    unsafe { real::sem_post((*waiter).sem.get().cast()) };
 }
 
 /// How many a signal wakes.

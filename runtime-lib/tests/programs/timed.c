@@ -60,6 +60,10 @@ int main(void) {
     pthread_create(&thread, 0, signaller, 0);
     struct timespec at = in(CLOCK_REALTIME, 60000);
     while (!ready) assert(pthread_cond_timedwait(&cond, &lock, &at) == 0);
+    // A wake-up that is lost would end at the deadline, and look like a signal that came just then.
+    struct timespec much_later = at;
+    much_later.tv_sec -= 30;
+    assert(!passed(CLOCK_REALTIME, much_later));
     pthread_mutex_unlock(&lock);
     pthread_join(thread, 0);
     assert(errno == 77);

@@ -48,9 +48,11 @@ fn remove_leftovers(folder: &Path) {
     }
 }
 
-/// Runs a command that must succeed.
+/// Runs a command that must succeed, in a time that also does for a build.
 pub fn succeed(command: &mut Command) -> Output {
-    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let output = wait_at_most(Duration::from_secs(300), child);
     assert!(output.status.success(), "{command:?}: {output:?}");
     output
 }
@@ -204,19 +206,33 @@ pub fn record(executable: &Path, arguments: &[&str], options: &str) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    Run { output: wait_at_most(Duration::from_secs(60), child), folder }
+    Run { output: wait_at_most(Duration::from_secs(40), child), folder }
 }
 
-/// A program that hangs is killed, and the test then fails by its status.
+/// A program that hangs is killed and is a failure of its own: some programs are to be killed, and a status alone
+/// would not tell.
 fn wait_at_most(limit: Duration, mut child: Child) -> Output {
     let start = Instant::now();
     while child.try_wait().unwrap().is_none() {
         if start.elapsed() > limit {
+            let threads = where_threads_are(child.id());
             child.kill().unwrap();
+            panic!("hangs: {:?}\n{threads}", child.wait_with_output());
         }
         std::thread::sleep(Duration::from_millis(2));
     }
     child.wait_with_output().unwrap()
+}
+
+/// What each thread of a process is doing: its system call, as the kernel says.
+fn where_threads_are(pid: u32) -> String {
+    let tasks = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+    tasks
+        .map(|task| {
+            let read = |file| std::fs::read_to_string(task.path().join(file)).unwrap_or_default();
+            format!("{:?}: {} {}", task.file_name(), read("wchan"), read("syscall"))
+        })
+        .collect()
 }
 
 /// An empty folder.
