@@ -18,8 +18,10 @@ def first_line(*command, **more):
 def machine(root):
     with open("/proc/cpuinfo", encoding="utf-8") as text:
         models = [line.split(":")[1].strip() for line in text if line.startswith("model name")]
+    load = os.getloadavg()[2]
     return [
-        f"- machine: {os.cpu_count()} x {models[0] if models else platform.machine()}, Linux {platform.release()}",
+        f"- machine: {os.cpu_count()} x {models[0] if models else platform.machine()}, Linux {platform.release()}; "
+        f"load average over the last 15 minutes, this benchmark included: {load:.1f}",
         f"- date: {datetime.date.today().isoformat()}, covsched at commit "
         + first_line("git", "-C", str(root), "describe", "--always", "--dirty"),
         f"- {first_line('clang-16', '--version')}; {first_line('rustc', '--version')}; "
