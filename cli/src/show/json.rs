@@ -1,6 +1,7 @@
-//! `show --format json`: the keys are a contract (DESIGN section 5). One event a line.
+//! `show --format json`: the keys are a contract (docs/schedules.md). One event a line.
 
 use super::View;
+use covsched_core::hooks::Op;
 use covsched_core::schedule::{text, Completeness, Phase};
 use serde::Serialize;
 use serde_json::{json, to_writer};
@@ -29,6 +30,8 @@ struct EventRow<'a> {
     object: Option<&'a str>,
     child: Option<&'a str>,
     result: Option<i32>,
+    /// For a wait's end: the `seq` of the signal or broadcast that ended it.
+    waker: Option<u64>,
     /// Of a later version.
     epoch: Option<u32>,
 }
@@ -60,7 +63,10 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
         let row = EventRow {
             seq,
             thread: &threads[event.thread.0 as usize].id,
-            op: event.op.name(),
+            op: match place {
+                Some(place) if event.op == Op::derived => &place.callee,
+                _ => event.op.name(),
+            },
             phase: match event.phase {
                 Phase::Both => "both",
                 Phase::Begin => "begin",
@@ -74,6 +80,7 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
             object: event.object.map(|object| view.objects[object.0 as usize].as_str()),
             child: event.child.map(|child| threads[child.0 as usize].id.as_str()),
             result: event.result,
+            waker: event.waker.map(|waker| waker.0),
             epoch: None,
         };
         out.write_all(if number == 0 { b"\n" } else { b",\n" })?;

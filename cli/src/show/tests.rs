@@ -67,7 +67,7 @@ fn json_has_exactly_the_contract_keys() {
     };
     assert_eq!(keys(&value), "command complete events threads version");
     assert_eq!(keys(&value["threads"][1]), "entry id nth parent");
-    let event = "child epoch file function kind line object op phase result seq site thread";
+    let event = "child epoch file function kind line object op phase result seq site thread waker";
     assert!(value["events"].as_array().unwrap().iter().all(|row| keys(row) == event));
     assert_eq!(value["threads"][1]["entry"], "worker");
     assert_eq!(value["threads"][1]["parent"], "t0");
