@@ -7,9 +7,8 @@
 //! - `P.meta`: a [`MetaHeader`], then entries, each an [`EntryHeader`], its bytes, and zeros up to a multiple
 //!   of 8. The header is mapped shared (its `state` is the last word on how the process ended); entries are
 //!   appended with `write`, each with one call.
-//! - `P.tN`, one a thread: a [`ThreadHeader`], then [`Record`]s up to the first whose clock is 0 at the
-//!   end of the file (the tail is preallocated zeros; a hole, left by a kill between two words, may stand
-//!   before other records and is skipped).
+//! - `P.tN`: a [`LogHeader`], then words ([`words`]) that tell whose events follow and what they are. A log
+//!   belongs to one thread at a time; a thread that begins may go on in the log of one that has ended.
 //!
 //! `P` is the process id, a dash and a number from 0 that tells images of one process (exec) apart.
 //!
@@ -24,12 +23,17 @@
 //! Derived records ([`crate::hooks::Op::derived`]) have no moment of their own: they carry the clock of the
 //! true synchronization that they precede in their thread.
 
+pub mod words;
+
 /// Magic word of [`MetaHeader`].
 pub const META_MAGIC: [u8; 8] = *b"CVMETA\0\0";
-/// Magic word of [`ThreadHeader`].
-pub const THREAD_MAGIC: [u8; 8] = *b"CVTHRD\0\0";
+/// Magic word of [`LogHeader`].
+pub const LOG_MAGIC: [u8; 8] = *b"CVLOG\0\0\0";
 /// Version of everything in this module.
 pub const VERSION: u32 = 1;
+
+/// [`MetaHeader::record_size`].
+pub const RECORD_SIZE: u32 = 8 * words::LONGEST as u32;
 
 /// The process is running, or was killed, or ended in a way that no hook saw.
 pub const STATE_RUNNING: u32 = 0;
@@ -39,7 +43,7 @@ pub const STATE_COMPLETE: u32 = 1;
 /// Set in [`MetaHeader::lost`] when a record could not be written (no space, no memory).
 pub const LOST_RECORDS: u32 = 1;
 
-/// "No thread" in [`ThreadHeader::parent`] and [`Record::extra`].
+/// "No thread" in [`words::Item::Thread`] and [`Record::extra`].
 pub const NO_THREAD: u32 = u32::MAX;
 
 /// Head of `P.meta`.
@@ -50,7 +54,7 @@ pub struct MetaHeader {
     pub magic: [u8; 8],
     /// [`VERSION`].
     pub version: u32,
-    /// `size_of::<Record>()`.
+    /// Bytes of the longest record, [`RECORD_SIZE`].
     pub record_size: u32,
     /// The process.
     pub pid: u32,
@@ -90,19 +94,13 @@ pub const ENTRY_SITES: u32 = 3;
 /// Head of `P.tN`.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub struct ThreadHeader {
-    /// [`THREAD_MAGIC`].
+pub struct LogHeader {
+    /// [`LOG_MAGIC`].
     pub magic: [u8; 8],
     /// [`VERSION`].
     pub version: u32,
-    /// The thread's number in this recording.
-    pub thread: u32,
-    /// The thread that made it, or [`NO_THREAD`] for main and for threads made by code without hooks.
-    pub parent: u32,
-    /// Which of the parent's creations it is, from 0; failed ones do not count.
-    pub nth: u32,
-    /// Unused, 0.
-    pub reserved: [u32; 2],
+    /// `N`: the number of the first thread that wrote here.
+    pub log: u32,
 }
 
 /// When in an operation a record was made.
@@ -129,11 +127,11 @@ pub const FLAG_SHARED: u8 = 4;
 /// Set in [`Record::flags`] of a condition wait's end: cancelled, or otherwise unwound.
 pub const FLAG_UNWOUND: u8 = 8;
 
-/// One event.
-#[derive(Clone, Copy, Debug, Default)]
+/// One event; [`words`] says how it is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Record {
-    /// The place in the total order; 0 until the rest is written.
+    /// The place in the total order; never 0.
     pub clock: u64,
     /// [`crate::SiteId`]; 0 in code without hooks.
     pub site: u64,
@@ -157,7 +155,7 @@ pub struct Record {
 
 // The layout is shared by two programs: pin it.
 const _: () = assert!(core::mem::size_of::<MetaHeader>() == 56);
-const _: () = assert!(core::mem::size_of::<ThreadHeader>() == 32);
+const _: () = assert!(core::mem::size_of::<LogHeader>() == 16);
 const _: () = assert!(core::mem::size_of::<Record>() == 40);
 
 /// A header or record that any bytes are valid for.
@@ -184,6 +182,6 @@ unsafe impl Plain for MetaHeader {}
 // SAFETY: as above.
 unsafe impl Plain for EntryHeader {}
 // SAFETY: as above.
-unsafe impl Plain for ThreadHeader {}
+unsafe impl Plain for LogHeader {}
 // SAFETY: as above.
 unsafe impl Plain for Record {}

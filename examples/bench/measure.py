@@ -30,7 +30,7 @@ PROGRAMS = [
     Program("radix_sort", 4, 16000000, 400000),
     Program("stencil", 4, 1024, 128),
     Program("nbody", 4, 7000, 600),
-    Program("task_queue", 4, 15, 12),
+    Program("task_queue", 4, 14, 10),
     Program("compressor", 4, 4000, 60),
     Program("echo_server", 4, 60000, 20000),
     Program("lock100ns", 4, 1500000, 30000),

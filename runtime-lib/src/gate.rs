@@ -104,9 +104,9 @@ fn write(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce(u64))
     let clock = tick(thread, floor.0, nesting);
     publish(clock);
     if thread.has_outstanding() {
-        write_outstanding(thread, clock, event.op);
+        write_outstanding(thread, clock, event.op, nesting + 1);
     }
-    let slot = put(thread, clock, event);
+    let slot = put(thread, clock, event, nesting + 1);
     compiler_fence(Ordering::SeqCst);
     log.nesting.set(nesting);
     (Clock(clock), slot)
@@ -126,8 +126,7 @@ fn tick(thread: &Thread, floor: u64, nesting: u32) -> u64 {
 }
 
 #[inline(always)]
-fn put(thread: &Thread, clock: u64, event: Event) -> Slot {
-    let Some(slot) = thread.log.reserve() else { return Slot::NONE };
+fn put(thread: &Thread, clock: u64, event: Event, nesting: u32) -> Slot {
     let record = Record {
         clock,
         site: event.site.0,
@@ -139,20 +138,19 @@ fn put(thread: &Thread, clock: u64, event: Event) -> Slot {
         flags: event.flags,
         reserved: 0,
     };
-    thread.log.fill(slot, record);
-    slot
+    thread.log.write(&record, nesting)
 }
 
 #[cold]
 #[inline(never)]
-fn write_outstanding(thread: &Thread, clock: u64, op: Op) {
+fn write_outstanding(thread: &Thread, clock: u64, op: Op, nesting: u32) {
     if thread.take_pending_entry() && op != Op::entry {
-        put(thread, clock, Event::new(Op::entry, SiteId::NONE, 0).result(0));
+        put(thread, clock, Event::new(Op::entry, SiteId::NONE, 0).result(0), nesting);
     }
     if op == Op::entry {
         return;
     }
     thread.derived.take_unwritten(|site| {
-        put(thread, clock, Event::new(Op::derived, site, 0).result(0));
+        put(thread, clock, Event::new(Op::derived, site, 0).result(0), nesting);
     });
 }

@@ -1,27 +1,37 @@
-//! A thread's log: the file `P.tN`, written through a window that is mapped shared, so that every record is
-//! the kernel's as soon as it is written.
+//! Logs: the files `P.tN`, written through windows that are mapped shared, so that every record is the
+//! kernel's as soon as it is written. core's `rawlog::words` says what a log looks like.
+//!
+//! A log belongs to a thread's descriptor, and stays with it: a descriptor's next thread goes on where the last
+//! one ended, so that a server with a thread a connection does not make a file a connection.
 //!
 //! The file gets real space (fallocate) before it is mapped: a full disk is an error that sets `lost`, never a
 //! SIGBUS in the program. Windows start small, for short threads, and double.
 //!
 //! # Signal handlers
-//! A handler on the same thread may write records between any two instructions here. So a slot is reserved
+//! A handler on the same thread may write records between any two instructions here. So words are reserved
 //! with one instruction (`xadd` without `lock`: other threads have no business here), and whoever used
-//! the window checks afterwards that it was not exchanged meanwhile: [`Log::generation`]. A slot reserved in
-//! a window that is no longer current stays a hole, which readers skip. A handler's exchange keeps the old
-//! window mapped ([`Log::retired`]), since the interrupted code may be about to write there.
+//! the window checks afterwards that it was not exchanged meanwhile: [`Log::generation`]. Words reserved in
+//! a window that is no longer current stay a hole, which readers skip. A handler's exchange keeps the old
+//! window mapped ([`Log::retired`]), since the interrupted code may be about to write there. A handler that
+//! interrupted a writer leaves the dictionary alone.
 
 use crate::meta::{self, Path};
 use crate::sys;
 use core::cell::UnsafeCell;
 use core::mem::size_of;
 use core::ptr::{null_mut, read_volatile, write_volatile};
-use core::sync::atomic::{compiler_fence, AtomicUsize, Ordering};
-use covsched_core::rawlog::{Plain, Record, ThreadHeader, THREAD_MAGIC, VERSION};
+use core::sync::atomic::{compiler_fence, AtomicU64, AtomicUsize, Ordering};
+use covsched_core::rawlog::words::{
+    open_word, short_result, thread_words, without_dictionary, Dictionary, Encoded, LONGEST,
+    LONG_RESULT_WORD, SHORT_PENDING, SHORT_RESULT_AT,
+};
+use covsched_core::rawlog::{LogHeader, Plain, Record, LOG_MAGIC, VERSION};
 
-const PAGE: usize = 4096;
 const FIRST_WINDOW: usize = 16 << 10;
 const LARGEST_WINDOW: usize = 1 << 20;
+/// Bytes of the longest record.
+const MOST: usize = LONGEST * WORD;
+const WORD: usize = size_of::<u64>();
 
 /// A field that only its thread touches, its signal handlers included: every access really happens, in order.
 pub struct Own<T>(UnsafeCell<T>);
@@ -53,23 +63,27 @@ impl<T: Copy> Own<T> {
 /// A record in a log whose result may still be filled in.
 #[derive(Clone, Copy)]
 pub struct Slot {
-    record: *mut Record,
+    /// Where the result is; null for none.
+    result: *mut u8,
+    /// A whole word, not a byte.
+    is_long: bool,
     generation: u64,
+    /// Of the result, in the file.
     offset: usize,
 }
 
 impl Slot {
     /// No record: it was lost, or not wanted.
-    pub const NONE: Slot = Slot { record: null_mut(), generation: 0, offset: 0 };
+    pub const NONE: Slot = Slot { result: null_mut(), is_long: false, generation: 0, offset: 0 };
 }
 
-/// A thread's log. All zeros, as in a new descriptor, is one without a file.
+/// A log. All zeros, as in a new descriptor, is one without a file.
 pub struct Log {
-    /// Address of the next free slot.
+    /// Address of the next free word.
     cursor: AtomicUsize,
-    /// A slot is in the window if its address is less than this.
+    /// Every record that starts before this address is in the window. 0 where something must be done first.
     limit: Own<usize>,
-    /// Address of a slot minus its offset in the file.
+    /// Address of a word minus its offset in the file.
     bias: Own<usize>,
     /// Counts exchanges of the window.
     generation: Own<u64>,
@@ -79,13 +93,18 @@ pub struct Log {
     window: Own<(*mut u8, usize)>,
     /// A window that a signal handler's exchange left behind.
     retired: Own<(*mut u8, usize)>,
-    /// First slot of the window.
-    first: Own<usize>,
-    /// Length of the file.
+    /// Length of the file; 0 if there is none.
     length: Own<usize>,
+    /// `N` of the file's name.
+    file: Own<u32>,
     /// No more records: the file cannot grow, or the thread has ended.
     closed: Own<bool>,
-    header: Own<(u32, u32, u32)>,
+    /// The thread: number, parent, nth.
+    thread: Own<(u32, u32, u32)>,
+    /// Whether the log says whose events follow.
+    is_named: Own<bool>,
+    /// What the records have named; used only by the outermost writer.
+    dictionary: UnsafeCell<Dictionary>,
 }
 
 /// Adds to a word that signal handlers on this thread also add to; the old value.
@@ -105,34 +124,52 @@ fn fetch_add_on_thread(word: &AtomicUsize, add: usize) -> usize {
     word.fetch_add(add, Ordering::Relaxed)
 }
 
+/// Stores one word; the compiler keeps the order of these stores.
+#[inline(always)]
+unsafe fn put(address: usize, word: u64) {
+    compiler_fence(Ordering::SeqCst);
+    // SAFETY: the caller reserved the word, in a window that stays mapped while nesting is raised.
+    unsafe { (*(address as *const AtomicU64)).store(word.to_le(), Ordering::Relaxed) };
+}
+
+/// Stores a record of several words: a reader sees all of it, or that it was being written.
+#[inline(always)]
+unsafe fn put_all(address: usize, words: &[u64]) {
+    // SAFETY: as in put.
+    unsafe {
+        put(address, open_word(words.len()));
+        for (index, &word) in words.iter().enumerate().skip(1) {
+            put(address + index * WORD, word);
+        }
+        put(address, words[0]);
+    }
+}
+
 impl Log {
     /// Makes it the log of a thread that is about to begin: number, parent, nth.
     pub fn begin(&self, number: u32, parent: u32, nth: u32) {
-        self.cursor.store(0, Ordering::Relaxed);
+        // The first record finds that there is something to do: see grow.
         self.limit.set(0);
         self.nesting.set(0);
-        self.window.set((null_mut(), 0));
-        self.retired.set((null_mut(), 0));
-        self.length.set(0);
         self.closed.set(false);
-        self.header.set((number, parent, nth));
+        self.is_named.set(false);
+        self.thread.set((number, parent, nth));
         self.generation.set(self.generation.get() + 1);
     }
 
-    /// Reserves a slot; `None` if the record is lost.
+    /// Reserves `size` bytes; `None` if the record is lost. The address, and the window's generation.
     #[inline(always)]
-    pub fn reserve(&self) -> Option<Slot> {
+    fn reserve(&self, size: usize) -> Option<(usize, u64)> {
         loop {
             let generation = self.generation.get();
-            let address = fetch_add_on_thread(&self.cursor, size_of::<Record>());
+            let address = fetch_add_on_thread(&self.cursor, size);
             let inside = address < self.limit.get();
-            let offset = address.wrapping_sub(self.bias.get());
             compiler_fence(Ordering::SeqCst);
             if self.generation.get() != generation {
                 continue;
             }
             if inside {
-                return Some(Slot { record: address as *mut Record, generation, offset });
+                return Some((address, generation));
             }
             if !self.grow() {
                 return None;
@@ -140,68 +177,80 @@ impl Log {
         }
     }
 
-    /// Writes a record into a slot, its clock last. The caller has raised [`Log::nesting`].
+    /// Writes a record. The caller has raised [`Log::nesting`] to `nesting`.
     #[inline(always)]
-    pub fn fill(&self, slot: Slot, record: Record) {
-        // SAFETY: the slot is in a window that stays mapped while nesting is raised.
+    pub fn write(&self, record: &Record, nesting: u32) -> Slot {
+        // SAFETY: only this thread has it; a handler that interrupts this (nesting 2) does not touch it.
+        let encoded = match nesting {
+            1 => unsafe { (*self.dictionary.get()).encode(record) },
+            _ => without_dictionary(record),
+        };
+        let size = match encoded {
+            Encoded::Short(_) => WORD,
+            Encoded::WithObject(..) => 2 * WORD,
+            Encoded::Long(_) => MOST,
+        };
+        let Some((address, generation)) = self.reserve(size) else { return Slot::NONE };
+        // SAFETY: reserved, in a window that stays mapped while nesting is raised.
         unsafe {
-            let to = slot.record;
-            (*to).site = record.site;
-            (*to).object = record.object;
-            (*to).extra = record.extra;
-            // One store for the last word: result, op, phase, flags, reserved.
-            let last = u64::from(record.result as u32)
-                | u64::from(record.op) << 32
-                | u64::from(record.phase) << 40
-                | u64::from(record.flags) << 48;
-            (&raw mut (*to).result).cast::<u64>().write(last.to_le());
-            (*(&raw mut (*to).clock).cast::<core::sync::atomic::AtomicU64>())
-                .store(record.clock, Ordering::Release);
+            match encoded {
+                Encoded::Short(word) => put(address, word),
+                Encoded::WithObject(word, object) => put_all(address, &[word, object]),
+                Encoded::Long(words) => put_all(address, &words),
+            }
         }
+        let is_long = matches!(encoded, Encoded::Long(_));
+        let result = address + if is_long { LONG_RESULT_WORD * WORD } else { SHORT_RESULT_AT };
+        Slot { result: result as *mut u8, is_long, generation, offset: result.wrapping_sub(self.bias.get()) }
     }
 
     /// Sets the result of a record that was written before its call returned.
     #[inline(always)]
     pub fn set_result(&self, slot: Slot, result: i32) {
-        if slot.record.is_null() {
+        if slot.result.is_null() {
             return;
         }
         let nesting = self.nesting.get();
         self.nesting.set(nesting + 1);
         compiler_fence(Ordering::SeqCst);
-        if self.generation.get() == slot.generation {
+        // Every errno fits into the byte.
+        let short = short_result(result).unwrap_or(SHORT_PENDING);
+        if self.generation.get() != slot.generation {
+            self.set_result_in_file(slot, result, short);
+        } else if slot.is_long {
             // SAFETY: the window is current, and stays mapped while nesting is raised.
-            unsafe { write_volatile(&raw mut (*slot.record).result, result) };
+            unsafe { write_volatile(slot.result.cast::<i32>(), result.to_le()) };
         } else {
-            self.set_result_in_file(slot.offset, result);
+            // SAFETY: as above.
+            unsafe { write_volatile(slot.result, short) };
         }
         compiler_fence(Ordering::SeqCst);
         self.nesting.set(nesting);
     }
 
     #[cold]
-    fn set_result_in_file(&self, offset: usize, result: i32) {
-        let path = self.path();
-        if let Ok(fd) = sys::open(path.zero_ended(), libc::O_RDWR) {
-            let offset = offset + core::mem::offset_of!(Record, result);
+    fn set_result_in_file(&self, slot: Slot, result: i32, short: u8) {
+        if let Ok(fd) = sys::open(self.path().zero_ended(), libc::O_RDWR) {
             // The record itself stands; without its result it reads as pending.
-            let _ = sys::write_at(fd, &result.to_ne_bytes(), offset);
+            let _ = match slot.is_long {
+                true => sys::write_at(fd, &result.to_le_bytes(), slot.offset),
+                false => sys::write_at(fd, &[short], slot.offset),
+            };
             sys::close(fd);
         }
     }
 
     fn path(&self) -> Path {
-        meta::thread_file(self.header.get().0)
+        meta::thread_file(self.file.get())
     }
 
-    /// Offset in the file after the window's last whole slot.
-    fn end_of_slots(&self) -> usize {
-        let (first, limit) = (self.first.get(), self.limit.get());
-        let slots = limit.saturating_sub(first).div_ceil(size_of::<Record>());
-        first + slots * size_of::<Record>() - self.bias.get()
+    /// What [`Log::limit`] is while the window is in use.
+    fn limit_of_window(&self) -> usize {
+        let (address, size) = self.window.get();
+        (address as usize + size).saturating_sub(MOST - 1)
     }
 
-    /// Exchanges the window for the next one. False if there is none to be had.
+    /// Makes room: a window, and the words that say whose events follow. False if there is none to be had.
     #[cold]
     #[inline(never)]
     fn grow(&self) -> bool {
@@ -212,7 +261,7 @@ impl Log {
         } else if self.generation.get() != generation {
             true
         } else {
-            let result = self.map_next_window();
+            let result = self.make_room();
             if result.is_err() {
                 self.stop();
                 meta::note_lost_records();
@@ -223,29 +272,36 @@ impl Log {
         grown
     }
 
+    fn make_room(&self) -> Result<(), i32> {
+        let is_full = self.cursor.load(Ordering::Relaxed) >= self.limit_of_window();
+        if self.window.get().1 == 0 || is_full {
+            self.map_next_window()?;
+        }
+        if !self.is_named.get() {
+            let (number, parent, nth) = self.thread.get();
+            let words = thread_words(number, parent, nth);
+            let address = fetch_add_on_thread(&self.cursor, words.len() * WORD);
+            // SAFETY: there is room for the longest record, and signals are blocked.
+            unsafe { put_all(address, &words) };
+            self.is_named.set(true);
+        }
+        self.limit.set(self.limit_of_window());
+        Ok(())
+    }
+
     fn map_next_window(&self) -> Result<(), i32> {
-        let old = self.window.get();
-        let is_first = old.1 == 0;
-        let (create, next, size) = if is_first {
-            (libc::O_CREAT | libc::O_TRUNC, size_of::<ThreadHeader>(), FIRST_WINDOW)
-        } else {
-            (0, self.end_of_slots(), (2 * old.1).min(LARGEST_WINDOW))
-        };
-        let (old_length, start) = (self.length.get(), next & !(PAGE - 1));
-        let length = start + size;
+        let (old_window, start) = (self.window.get().1, self.length.get());
+        let is_first = start == 0;
+        if is_first {
+            self.file.set(self.thread.get().0);
+        }
+        let create = if is_first { libc::O_CREAT | libc::O_TRUNC } else { 0 };
+        let size = (2 * old_window).clamp(FIRST_WINDOW, LARGEST_WINDOW);
         let fd = sys::open(self.path().zero_ended(), libc::O_RDWR | create)?;
         let mapped = (|| {
-            sys::allocate(fd, old_length, length)?;
+            sys::allocate(fd, start, start + size)?;
             if is_first {
-                let (thread, parent, nth) = self.header.get();
-                let header = ThreadHeader {
-                    magic: THREAD_MAGIC,
-                    version: VERSION,
-                    thread,
-                    parent,
-                    nth,
-                    reserved: [0; 2],
-                };
+                let header = LogHeader { magic: LOG_MAGIC, version: VERSION, log: self.file.get() };
                 sys::write_at(fd, header.as_bytes(), 0)?;
             }
             sys::map_shared(fd, start, size)
@@ -258,11 +314,10 @@ impl Log {
         let address = mapped?;
         self.release_windows(self.nesting.get() > 1);
         self.window.set((address, size));
-        self.length.set(length);
+        self.length.set(start + size);
         self.bias.set((address as usize).wrapping_sub(start));
-        self.first.set(address as usize + (next - start));
-        self.limit.set(address as usize + size - (size_of::<Record>() - 1));
-        self.cursor.store(self.first.get(), Ordering::Relaxed);
+        let head = if is_first { size_of::<LogHeader>() } else { 0 };
+        self.cursor.store(address as usize + head, Ordering::Relaxed);
         self.generation.set(self.generation.get() + 1);
         Ok(())
     }
@@ -289,30 +344,20 @@ impl Log {
         self.generation.set(self.generation.get() + 1);
     }
 
-    /// The thread has ended: cuts the file to what was written and unmaps it.
+    /// The thread has ended: no more records until the log begins again.
     pub fn finish(&self) {
         let mask = sys::block_signals();
-        if self.window.get().1 != 0 {
-            let used = if self.closed.get() {
-                self.length.get()
-            } else {
-                // The cursor runs past the limit when growing failed.
-                (self.cursor.load(Ordering::Relaxed) - self.bias.get()).min(self.end_of_slots())
-            };
-            self.stop();
-            self.release_windows(false);
-            self.window.set((null_mut(), 0));
-            // A longer file only has zeros at its end.
-            let _ = sys::truncate(self.path().zero_ended(), used);
-        }
-        self.closed.set(true);
+        self.stop();
         sys::restore_signals(mask);
     }
 
-    /// In a forked child: the mappings are the parent's.
+    /// In a forked child: the file and the mappings are the parent's. The next record begins a new file.
     pub fn abandon(&self) {
         self.stop();
         self.release_windows(false);
         self.window.set((null_mut(), 0));
+        self.length.set(0);
+        // SAFETY: nobody writes: the thread is in the handler of fork, or gone.
+        unsafe { *self.dictionary.get() = Dictionary::new() };
     }
 }

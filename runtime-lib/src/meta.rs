@@ -7,8 +7,8 @@ use core::ffi::{c_int, c_void, CStr};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use covsched_core::rawlog::{
-    EntryHeader, MetaHeader, Plain, Record, ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES, LOST_RECORDS,
-    META_MAGIC, STATE_COMPLETE, STATE_RUNNING, VERSION,
+    EntryHeader, MetaHeader, Plain, ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES, LOST_RECORDS, META_MAGIC,
+    RECORD_SIZE, STATE_COMPLETE, STATE_RUNNING, VERSION,
 };
 use covsched_core::ProgramId;
 
@@ -148,7 +148,7 @@ pub fn begin(forked_from: u32, forking_thread: u32) -> Result<(), i32> {
     let header = MetaHeader {
         magic: META_MAGIC,
         version: VERSION,
-        record_size: size_of::<Record>() as u32,
+        record_size: RECORD_SIZE,
         pid,
         forked_from,
         forking_thread,

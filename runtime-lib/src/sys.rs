@@ -116,14 +116,6 @@ pub fn write_error(parts: &[&str]) {
     // Nobody is left to tell if standard error is closed.
     let _ = write_parts(Fd(2), &bytes);
 }
-
-/// Sets a file's length by path.
-pub fn truncate(path: &[u8], length: usize) -> Result<()> {
-    debug_assert!(path.last() == Some(&0));
-    // SAFETY: the path is zero-ended.
-    unsafe { call(libc::SYS_truncate, [path.as_ptr() as usize, length, 0, 0, 0, 0]).map(drop) }
-}
-
 /// Removes a file.
 pub fn remove(path: &[u8]) -> Result<()> {
     debug_assert!(path.last() == Some(&0));

@@ -85,10 +85,11 @@ struct Shared {
     next_of_all: *const Thread,
 }
 
-const _: () = assert!(size_of::<Thread>() <= PAGE);
+const _: () = assert!(size_of::<Thread>() <= DESCRIPTOR);
 
-const PAGE: usize = 4096;
-const SLAB_PAGES: usize = 16;
+/// Bytes of a descriptor: whole pages.
+const DESCRIPTOR: usize = 3 * 4096;
+const SLAB: usize = 16;
 const CHAINS: usize = 256;
 
 /// "Has ended" in the thread's word: its hooks do nothing any more.
@@ -406,10 +407,10 @@ impl Registry {
     /// A descriptor, from the free list or a new slab.
     fn take(&mut self) -> Option<&'static Thread> {
         if self.free.is_null() {
-            let slab = sys::map_private(SLAB_PAGES * PAGE).ok()?;
-            for page in (0..SLAB_PAGES).rev() {
+            let slab = sys::map_private(SLAB * DESCRIPTOR).ok()?;
+            for index in (0..SLAB).rev() {
                 // SAFETY: inside the new mapping; zeros are a valid descriptor.
-                let thread = unsafe { &*slab.add(page * PAGE).cast::<Thread>() };
+                let thread = unsafe { &*slab.add(index * DESCRIPTOR).cast::<Thread>() };
                 // SAFETY: under the lock.
                 unsafe { thread.shared().next_of_all = self.all };
                 self.all = thread;
@@ -482,9 +483,7 @@ pub fn after_fork_in_child(survivor: Option<&'static Thread>) {
                 at = thread.shared().next_of_all;
                 let is_survivor = survivor.is_some_and(|survivor| core::ptr::eq(survivor, thread));
                 let was_in_use = thread.shared().running || thread.shared().joinable;
-                if was_in_use {
-                    thread.log.abandon();
-                }
+                thread.log.abandon();
                 if was_in_use && !is_survivor {
                     registry.unlist(thread);
                     registry.put_back(thread);

@@ -54,7 +54,7 @@ pub fn assemble(
     let records = ordered_records(std::mem::take(&mut recording.threads));
     let lost = recording.meta.lost & LOST_RECORDS != 0;
     let completeness = if lost {
-        Completeness::Incomplete("records were lost: no space or memory left".to_owned())
+        Completeness::Incomplete("records were lost: no space, memory or file descriptors left".to_owned())
     } else if let Some(damage) = recording.damage.first() {
         Completeness::Incomplete(format!("damaged recording: {damage}"))
     } else if recording.meta.state != STATE_COMPLETE {

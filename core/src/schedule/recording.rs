@@ -5,13 +5,13 @@
 //! good head is an error.
 
 use crate::ids::ProgramId;
+use crate::rawlog::words::{Decoder, Item};
 use crate::rawlog::{
-    EntryHeader, MetaHeader, Plain, Record, ThreadHeader, ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES,
-    META_MAGIC, THREAD_MAGIC, VERSION,
+    EntryHeader, LogHeader, MetaHeader, Plain, Record, ENTRY_COMMAND, ENTRY_OBJECT, ENTRY_SITES, LOG_MAGIC,
+    META_MAGIC, RECORD_SIZE, VERSION,
 };
 use crate::site::UnitTable;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::mem::size_of;
 use std::path::{Path, PathBuf};
 
@@ -91,7 +91,7 @@ pub struct Recording {
     pub damage: Vec<String>,
 }
 
-/// The images that recorded into a folder, in order, with the numbers of their threads.
+/// The images that recorded into a folder, in order, with the numbers of their logs.
 pub fn images(folder: &Path) -> Result<Vec<(Image, Vec<u32>)>, RecordingError> {
     let io_error = |error| RecordingError::Io { path: folder.display().to_string(), error };
     let mut found: std::collections::BTreeMap<Image, (bool, Vec<u32>)> = Default::default();
@@ -116,17 +116,18 @@ pub fn images(folder: &Path) -> Result<Vec<(Image, Vec<u32>)>, RecordingError> {
 
 impl Recording {
     /// Reads what an image recorded.
-    pub fn read(folder: &Path, image: Image, threads: &[u32]) -> Result<Recording, RecordingError> {
+    pub fn read(folder: &Path, image: Image, logs: &[u32]) -> Result<Recording, RecordingError> {
         let path = image.file(folder, "meta");
         let io_error = |error| RecordingError::Io { path: path.display().to_string(), error };
         let bytes = std::fs::read(&path).map_err(io_error)?;
         let mut recording = Recording::from_meta(&bytes)
             .map_err(|what| RecordingError::NotARecording { path: path.display().to_string(), what })?;
-        for &thread in threads {
-            let path = image.file(folder, &format!("t{thread}"));
-            let log = File::open(&path).and_then(|file| recording.read_thread(thread, file));
-            log.map_err(|error| RecordingError::Io { path: path.display().to_string(), error })?;
+        for &log in logs {
+            let path = image.file(folder, &format!("t{log}"));
+            let io_error = |error| RecordingError::Io { path: path.display().to_string(), error };
+            recording.read_log(log, &std::fs::read(&path).map_err(io_error)?);
         }
+        recording.threads.sort_by_key(|log| log.thread);
         Ok(recording)
     }
 
@@ -136,13 +137,11 @@ impl Recording {
         if meta.magic != META_MAGIC {
             return Err("not a recording: wrong magic word".to_owned());
         }
-        if meta.version != VERSION || meta.record_size as usize != size_of::<Record>() {
+        if meta.version != VERSION || meta.record_size != RECORD_SIZE {
             return Err(format!(
-                "recording version {} with records of {} bytes, expected version {VERSION} with {}: \
-                 the program was linked with another covsched; build it again",
-                meta.version,
-                meta.record_size,
-                size_of::<Record>()
+                "recording version {} with records of {} bytes, expected version {VERSION} with \
+                 {RECORD_SIZE}: the program was linked with another covsched; build it again",
+                meta.version, meta.record_size,
             ));
         }
         let mut recording = Recording {
@@ -204,40 +203,33 @@ impl Recording {
     }
 
     /// Reads a `P.tN` file, whole or cut off; holes and what follows the last record are left out.
-    pub fn read_thread(&mut self, thread: u32, mut file: impl Read) -> io::Result<()> {
-        let mut head = Vec::new();
-        file.by_ref().take(size_of::<ThreadHeader>() as u64).read_to_end(&mut head)?;
-        let Some(header) = ThreadHeader::read(&head) else {
-            self.damage.push(format!("thread {thread}: cut off, no whole head"));
-            return Ok(());
+    pub fn read_log(&mut self, log: u32, bytes: &[u8]) {
+        let Some(header) = LogHeader::read(bytes) else {
+            self.damage.push(format!("log {log}: cut off, no whole head"));
+            return;
         };
-        if header.magic != THREAD_MAGIC || header.version != VERSION || header.thread != thread {
+        if header.magic != LOG_MAGIC || header.version != VERSION || header.log != log {
             // Made, and the process was killed before the head was written: nothing was recorded yet.
-            if head.iter().any(|&b| b != 0) {
-                self.damage.push(format!("thread {thread}: not a thread's recording of version {VERSION}"));
+            if header.as_bytes().iter().any(|&b| b != 0) {
+                self.damage.push(format!("log {log}: not a log of version {VERSION}"));
             }
-            return Ok(());
+            return;
         }
-        let mut records = Vec::new();
-        let mut chunk = vec![0; size_of::<Record>() * 4096];
-        loop {
-            let mut filled = 0;
-            while filled < chunk.len() {
-                match file.read(&mut chunk[filled..]) {
-                    Ok(0) => break,
-                    Ok(n) => filled += n,
-                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                    Err(error) => return Err(error),
+        let mut current: Option<ThreadLog> = None;
+        for item in Decoder::new(&bytes[size_of::<LogHeader>()..]) {
+            match (item, &mut current) {
+                (Ok(Item::Thread { number, .. }), current) => {
+                    self.threads.extend(current.replace(ThreadLog { thread: number, records: Vec::new() }));
                 }
-            }
-            let whole = chunk[..filled].chunks_exact(size_of::<Record>());
-            records.extend(whole.filter_map(Record::read).filter(|record| record.clock != 0));
-            if filled < chunk.len() {
-                break;
+                (Ok(Item::Event(record)), Some(current)) => current.records.push(record),
+                (Ok(Item::Event(_)), None) => {
+                    self.damage.push(format!("log {log}: an event of no thread"));
+                    break;
+                }
+                (Err(what), _) => self.damage.push(format!("log {log}: {what}")),
             }
         }
-        self.threads.push(ThreadLog { thread, records });
-        Ok(())
+        self.threads.extend(current);
     }
 
     /// Which build recorded.

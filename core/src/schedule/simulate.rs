@@ -345,7 +345,7 @@ pub(super) fn recording_of(steps: &[u32]) -> Recording {
         meta: MetaHeader {
             magic: META_MAGIC,
             version: VERSION,
-            record_size: std::mem::size_of::<Record>() as u32,
+            record_size: crate::rawlog::RECORD_SIZE,
             pid: 7,
             forked_from: 0,
             forking_thread: 0,

@@ -14,19 +14,20 @@ static void *worker(void *arg) {
     return arg;
 }
 
-static void run(void) {
-    pthread_t thread;
-    assert(pthread_create(&thread, 0, worker, 0) == 0);
-    assert(pthread_join(thread, 0) == 0);
+static void run(int threads) {
+    pthread_t thread[2];
+    for (int i = 0; i < threads; i++) assert(pthread_create(&thread[i], 0, worker, 0) == 0);
+    for (int i = 0; i < threads; i++) assert(pthread_join(thread[i], 0) == 0);
 }
 
 int main(int argc, char **argv) {
-    run();
+    run(1);
     assert(rename(argv[1], argv[2]) == 0);
-    run();
+    // The first goes on in the log of the thread that has ended; the second would need one of its own.
+    run(2);
     pid_t child = fork();
     if (child == 0) {
-        run();
+        run(1);
         pthread_exit(0);
     }
     int status;

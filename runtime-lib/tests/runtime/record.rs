@@ -38,8 +38,7 @@ fn mutexes_of_each_kind_with_their_results() {
     // The creation tree, and each worker's own order.
     assert_eq!(recording.threads.len(), 5);
     for number in 1..5 {
-        let header = &recording.threads[&number];
-        assert_eq!((header.parent, header.nth), (0, number - 1));
+        assert_eq!(recording.threads[&number], (0, number - 1));
         let sites: Vec<u64> = recording
             .events
             .iter()
@@ -258,7 +257,7 @@ fn a_forked_child_records_its_own_one_thread() {
             assert_eq!(child.meta.forking_thread, 2);
             assert_eq!((child.meta.state, child.meta.status), (STATE_COMPLETE, 4));
             assert_eq!(child.threads.len(), 2);
-            assert_eq!((child.threads[&0].parent, child.threads[&1].parent), (NO_THREAD, 0));
+            assert_eq!((child.threads[&0].0, child.threads[&1].0), (NO_THREAD, 0));
             // It is in the middle of the function that forked.
             assert_eq!((child.events[0].op, child.events[0].record.site), (Op::entry, 20));
             assert_eq!(child.entries[0].0, ENTRY_COMMAND);
@@ -274,7 +273,7 @@ fn a_full_disk_loses_records_and_nothing_else() {
         assert!(run.output.status.success(), "{:?}", run.output);
         let recording = run.recordings().pop_first().unwrap().1;
         assert_eq!((recording.meta.state, recording.meta.lost), (STATE_COMPLETE, LOST_RECORDS));
-        let most = limit.parse::<usize>().unwrap() / 40;
+        let most = limit.parse::<usize>().unwrap() / 8;
         assert!(recording.events.len() <= most, "{} of {most}", recording.events.len());
     }
     let recording = record(&program, &[], "").good();
@@ -293,9 +292,9 @@ fn threads_and_children_go_on_when_the_folder_is_gone() {
     assert_eq!(all.len(), 1);
     let recording = all.values().next().unwrap();
     assert_eq!((recording.meta.state, recording.meta.lost), (STATE_COMPLETE, LOST_RECORDS));
-    // The second thread's log is lost, the child's whole recording; what main did is there.
-    assert_eq!(recording.threads.len(), 2);
-    assert_eq!(recording.of(Op::pthread_join).len(), 2);
+    // The third thread's log is lost, and the child's whole recording; what main did is there.
+    assert_eq!(recording.threads.keys().collect::<Vec<_>>(), [&0, &1, &2]);
+    assert_eq!(recording.of(Op::pthread_join).len(), 3);
 }
 
 #[test]
@@ -354,7 +353,7 @@ fn code_without_hooks_may_signal_wait_and_make_threads() {
     assert_eq!(wakers.len(), 1);
     assert_eq!(wakers[0].1.record.site, 0);
     // The thread that pthread_create itself made was adopted, and has its entry.
-    assert_eq!(recording.threads[&1].parent, NO_THREAD);
+    assert_eq!(recording.threads[&1].0, NO_THREAD);
     let entry = recording.of(Op::entry)[0];
     assert_eq!((entry.thread, entry.record.site), (1, 50));
     assert_eq!(recording.of(Op::pthread_barrier_wait).len(), 4);

@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::hooks::Op;
-use crate::rawlog::{LOST_RECORDS, STATE_COMPLETE, STATE_RUNNING};
+use crate::rawlog::words::{open_word, thread_words, Dictionary, Encoded};
+use crate::rawlog::{LOST_RECORDS, NO_THREAD, STATE_COMPLETE, STATE_RUNNING};
 use crate::schedule::assemble::{assemble, NoSymbols};
 use crate::schedule::simulate::{recording_of, recordings};
 use crate::schedule::{legal, verify, Completeness, MutexKind};
@@ -29,16 +30,18 @@ fn files_of(recording: &Recording) -> (Vec<u8>, Vec<(u32, Vec<u8>)>) {
         }
     }
     let logs = recording.threads.iter().map(|log| {
-        let header = ThreadHeader {
-            magic: THREAD_MAGIC,
-            version: VERSION,
-            thread: log.thread,
-            parent: u32::MAX,
-            nth: 0,
-            reserved: [0; 2],
-        };
+        let header = LogHeader { magic: LOG_MAGIC, version: VERSION, log: log.thread };
         let mut bytes = header.as_bytes().to_vec();
-        log.records.iter().for_each(|record| bytes.extend(record.as_bytes()));
+        let mut put = |words: &[u64]| words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+        put(&thread_words(log.thread, NO_THREAD, 0));
+        let mut dictionary = Dictionary::new();
+        for record in &log.records {
+            match dictionary.encode(record) {
+                Encoded::Short(word) => put(&[word]),
+                Encoded::WithObject(word, object) => put(&[word, object]),
+                Encoded::Long(words) => put(&words),
+            }
+        }
         // The preallocated tail.
         bytes.resize(bytes.len() + 4096, 0);
         (log.thread, bytes)
@@ -49,7 +52,7 @@ fn files_of(recording: &Recording) -> (Vec<u8>, Vec<(u32, Vec<u8>)>) {
 fn read_files(meta: &[u8], logs: &[(u32, Vec<u8>)]) -> Result<Recording, String> {
     let mut recording = Recording::from_meta(meta)?;
     for (thread, bytes) in logs {
-        recording.read_thread(*thread, &bytes[..]).unwrap();
+        recording.read_log(*thread, bytes);
     }
     Ok(recording)
 }
@@ -105,9 +108,12 @@ fn holes_and_open_derived_records_are_left_out() {
     let mut recording = recording_of(&steps(50));
     let expected = assemble(recording.clone(), "./app", &NoSymbols, "").unwrap();
     let log = &mut recording.threads[0];
-    log.records.push(Record::default());
     log.records.push(Record { clock: u64::MAX, op: Op::derived as u8, ..Record::default() });
-    let (meta, logs) = files_of(&recording);
+    let (meta, mut logs) = files_of(&recording);
+    // Reserved and not written, then begun and not finished.
+    let hole = [0, 0, open_word(3), 77, 78].map(u64::to_le_bytes).concat();
+    let after_thread = size_of::<LogHeader>() + 3 * 8;
+    logs[0].1.splice(after_thread..after_thread, hole);
     let read = read_files(&meta, &logs).unwrap();
     assert_eq!(assemble(read, "./app", &NoSymbols, "").unwrap(), expected);
 }
@@ -223,7 +229,7 @@ proptest! {
         let mut headed = files_of(&recording_of(&[])).0[..size_of::<MetaHeader>()].to_vec();
         headed.extend(&meta);
         let _ = Recording::from_meta(&meta);
-        let mut thread = files_of(&recording_of(&[])).1[0].1[..size_of::<ThreadHeader>()].to_vec();
+        let mut thread = files_of(&recording_of(&[])).1[0].1[..size_of::<LogHeader>()].to_vec();
         thread.extend(&log);
         let recording = read_files(&headed, &[(0, thread)]).unwrap();
         let _ = assemble(recording, "./app", &NoSymbols, "killed");

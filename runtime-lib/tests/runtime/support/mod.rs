@@ -3,8 +3,9 @@
 pub mod legal;
 
 use covsched_core::hooks::{Hook, Op, Word, CXX_HOOKS, HOOKS, MARKERS};
+use covsched_core::rawlog::words::{Decoder, Item};
 use covsched_core::rawlog::{
-    EntryHeader, MetaHeader, Phase, Plain, Record, ThreadHeader, META_MAGIC, THREAD_MAGIC,
+    EntryHeader, LogHeader, MetaHeader, Phase, Plain, Record, LOG_MAGIC, META_MAGIC,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -130,7 +131,8 @@ pub struct Event {
 pub struct Recording {
     pub meta: MetaHeader,
     pub entries: Vec<(u32, Vec<u8>)>,
-    pub threads: BTreeMap<u32, ThreadHeader>,
+    /// By number: the parent's number, and which of its creations.
+    pub threads: BTreeMap<u32, (u32, u32)>,
     /// In the total order.
     pub events: Vec<Event>,
 }
@@ -256,7 +258,7 @@ pub fn read_folder(folder: &Path) -> BTreeMap<String, Recording> {
         if path.extension().unwrap() == "meta" {
             all.insert(name, read_meta(&bytes));
         } else {
-            read_thread(&bytes, all.get_mut(&name).expect("a thread's log without a .meta"));
+            read_log(&bytes, all.get_mut(&name).expect("a thread's log without a .meta"));
         }
     }
     for recording in all.values_mut() {
@@ -280,17 +282,26 @@ fn read_meta(bytes: &[u8]) -> Recording {
     Recording { meta, entries, threads: BTreeMap::new(), events: Vec::new() }
 }
 
-fn read_thread(bytes: &[u8], recording: &mut Recording) {
-    let header = ThreadHeader::read(bytes).unwrap();
-    assert_eq!(header.magic, THREAD_MAGIC);
-    assert!(recording.threads.insert(header.thread, header).is_none());
-    for bytes in bytes[size_of::<ThreadHeader>()..].chunks_exact(size_of::<Record>()) {
-        let record = Record::read(bytes).unwrap();
-        if record.clock == 0 {
-            continue;
+fn read_log(bytes: &[u8], recording: &mut Recording) {
+    let header = LogHeader::read(bytes).unwrap();
+    assert_eq!(header.magic, LOG_MAGIC);
+    let mut thread = None;
+    for item in Decoder::new(&bytes[size_of::<LogHeader>()..]) {
+        match item.unwrap() {
+            Item::Thread { number, parent, nth } => {
+                thread = Some(number);
+                assert!(recording.threads.insert(number, (parent, nth)).is_none());
+            }
+            Item::Event(record) => {
+                let op = Op::from_index(record.op).unwrap();
+                let phase = [Phase::Both, Phase::Begin, Phase::End][usize::from(record.phase)];
+                recording.events.push(Event {
+                    thread: thread.expect("an event of no thread"),
+                    op,
+                    phase,
+                    record,
+                });
+            }
         }
-        let op = Op::from_index(record.op).unwrap();
-        let phase = [Phase::Both, Phase::Begin, Phase::End][usize::from(record.phase)];
-        recording.events.push(Event { thread: header.thread, op, phase, record });
     }
 }
