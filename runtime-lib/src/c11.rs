@@ -1,7 +1,7 @@
 //! C11 threads. glibc's `mtx_t`, `cnd_t` and `thrd_t` are pthread's under other names; only the results differ.
 
 use crate::cond::{self, Limit, Wake};
-use crate::hook::{cond_flags, mutex_flags, Call};
+use crate::hook::{cond_flags, Call};
 use crate::{real, thread};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
@@ -37,7 +37,7 @@ fn from_errno(result: c_int) -> c_int {
 }
 
 fn mutex_call(op: Op, site: SiteId, mutex: *mut c_void) -> Call {
-    Call::new(op, site, mutex).flags(mutex_flags).result(to_errno)
+    Call::new(op, site, mutex).on_mutex().result(to_errno)
 }
 
 pub unsafe fn thrd_create(thread: *mut c_void, start: *mut c_void, arg: *mut c_void, site: SiteId) -> c_int {
@@ -73,7 +73,7 @@ pub unsafe fn mtx_init(mutex: *mut c_void, kind: c_int, site: SiteId) -> c_int {
 pub unsafe fn mtx_destroy(mutex: *mut c_void, site: SiteId) {
     // SAFETY: as above.
     unsafe {
-        mutex_call(Op::mtx_destroy, site, mutex).release(|| {
+        mutex_call(Op::mtx_destroy, site, mutex).on_mutex_to_end().release(|| {
             real::mtx_destroy(mutex);
             SUCCESS
         });
@@ -82,12 +82,12 @@ pub unsafe fn mtx_destroy(mutex: *mut c_void, site: SiteId) {
 
 pub unsafe fn mtx_lock(mutex: *mut c_void, site: SiteId) -> c_int {
     // SAFETY: as above.
-    unsafe { mutex_call(Op::mtx_lock, site, mutex).acquire(|| real::mtx_lock(mutex)) }
+    unsafe { mutex_call(Op::mtx_lock, site, mutex).lock(|| real::mtx_lock(mutex)) }
 }
 
 pub unsafe fn mtx_trylock(mutex: *mut c_void, site: SiteId) -> c_int {
     // SAFETY: as above.
-    unsafe { mutex_call(Op::mtx_trylock, site, mutex).acquire(|| real::mtx_trylock(mutex)) }
+    unsafe { mutex_call(Op::mtx_trylock, site, mutex).lock(|| real::mtx_trylock(mutex)) }
 }
 
 pub unsafe fn mtx_timedlock(mutex: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {

@@ -2,9 +2,10 @@
 //!
 //! An event that gives something up (unlock, post, signal) publishes its clock in the object's bucket before
 //! the real call; an event that gets something (lock, wait) reads the bucket after the real call. Objects
-//! share buckets by hash: that only makes clocks larger.
+//! share buckets by hash: that only makes clocks larger. A mutex has its clock in itself ([`last_of_mutex`]).
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use libc::c_void;
 
 const BUCKETS: usize = 1024;
 
@@ -66,8 +67,8 @@ pub fn now() -> u64 {
 /// A clock after `floor`: the time, or one more than what it must follow. The counter may be read a
 /// little early or late, or disagree between processors: the order is right by `floor` alone.
 #[inline(always)]
-pub fn next(floor: u64) -> u64 {
-    now().max(floor + 1)
+pub fn next(time: u64, floor: u64) -> u64 {
+    time.max(floor + 1)
 }
 
 #[inline(always)]
@@ -95,6 +96,54 @@ pub fn publish(object: usize, clock: u64) {
     }
 }
 
+/// The words of a glibc mutex that only robust mutexes use (`__list`): where a mutex's clock is kept, in the
+/// cache line that its lock and unlock have anyway. Written only by who holds it.
+const IN_MUTEX: usize = 24;
+/// Kinds of mutexes that have other uses for it, or other processes: robust, inheriting, protecting, shared.
+const KEPT_IN_TABLE: u32 = 16 | 32 | 64 | 128;
+/// Memory that was never initialized may hold anything: what is this far ahead is no clock.
+const FAR_AHEAD: u64 = 1 << 44;
+
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+unsafe fn word_of_mutex(mutex: *mut c_void) -> Option<&'static AtomicU64> {
+    // SAFETY: by the contract; 40 bytes, 8-aligned. `__kind` is at 16.
+    unsafe {
+        let kind = mutex.cast::<u8>().add(16).cast::<u32>().read_volatile();
+        (kind & KEPT_IN_TABLE == 0).then(|| &*mutex.cast::<u8>().add(IN_MUTEX).cast::<AtomicU64>())
+    }
+}
+
+/// The last published clock of a mutex, as of `time`.
+///
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+pub unsafe fn last_of_mutex(mutex: *mut c_void, time: u64) -> u64 {
+    // SAFETY: by the contract.
+    match unsafe { word_of_mutex(mutex) } {
+        Some(word) => {
+            Some(word.load(Ordering::Relaxed)).filter(|&clock| clock < time.saturating_add(FAR_AHEAD))
+        }
+        None => Some(last(mutex as usize)),
+    }
+    .unwrap_or(0)
+}
+
+/// Publishes the clock of a mutex that the thread holds and is about to give up: whoever holds it next sees it.
+///
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+pub unsafe fn publish_of_mutex(mutex: *mut c_void, clock: u64) {
+    // SAFETY: by the contract.
+    match unsafe { word_of_mutex(mutex) } {
+        Some(word) => word.store(clock, Ordering::Relaxed),
+        None => publish(mutex as usize, clock),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,7 +153,7 @@ mod tests {
         start();
         let far_ahead = now() + (1 << 50);
         publish(0x1000, far_ahead);
-        assert_eq!(next(last(0x1000)), far_ahead + 1);
+        assert_eq!(next(now(), last(0x1000)), far_ahead + 1);
         publish(0x1000, 5);
         assert_eq!(last(0x1000), far_ahead);
     }
@@ -113,9 +162,24 @@ mod tests {
     fn time_goes_on_with_and_without_a_counter() {
         for steady in [true, false] {
             HAS_STEADY_COUNTER.store(steady, Ordering::Relaxed);
-            let first = next(0);
-            assert!(first > 0 && next(first) > first);
+            let first = next(now(), 0);
+            assert!(first > 0 && next(now(), first) > first);
         }
         start();
+    }
+
+    #[test]
+    fn a_mutex_keeps_its_clock_unless_glibc_or_another_process_needs_the_place() {
+        for (kind, in_table) in [(0u64, false), (1, false), (2, false), (16, true), (33, true), (128, true)] {
+            // owner and kind share the third word.
+            let mutex = [0u64, 0, kind, 0, 0].map(core::cell::Cell::new);
+            let pointer = mutex.as_ptr().cast_mut().cast::<c_void>();
+            // SAFETY: 40 bytes that look like a mutex; so below.
+            unsafe { publish_of_mutex(pointer, 1 << 30) };
+            assert_eq!(mutex[3].get() == 0, in_table);
+            assert_eq!(unsafe { last_of_mutex(pointer, 1 << 30) }, 1 << 30);
+            mutex[3].set(u64::MAX - 7);
+            assert!(unsafe { last_of_mutex(pointer, 1 << 30) } <= 1 << 30, "never initialized");
+        }
     }
 }

@@ -100,15 +100,18 @@ unsafe fn is_valid(limit: Limit) -> bool {
 unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
     let (cond, mutex) = (waiter.cond as usize, waiter.mutex as usize);
     bucket(cond).with(|queues| {
-        let floor = clock::last(cond).max(clock::last(mutex));
+        let time = clock::now();
+        // SAFETY: the mutex is live, by the contract of wait; so below.
+        let floor = clock::last(cond).max(unsafe { clock::last_of_mutex(waiter.mutex, time) });
         let event = Event::new(waiter.op, waiter.site, cond)
             .phase(Phase::Begin)
             .extra(mutex as u64)
             .result(0)
             .flags(waiter.flags);
-        let (_, slot) = gate::ordered(thread, Clock(floor), event, |clock| {
+        let (_, slot) = gate::ordered_since(thread, time, Clock(floor), event, |clock| {
             clock::publish(cond, clock);
-            clock::publish(mutex, clock);
+            // SAFETY: as above.
+            unsafe { clock::publish_of_mutex(waiter.mutex, clock) };
         });
         if is_own {
             // SAFETY: the waiter stays until it is not queued.
@@ -125,7 +128,10 @@ fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
         .extra(waker)
         .result(result)
         .flags(waiter.flags | flags);
-    gate::completed(thread, Clock(waker.max(clock::last(waiter.mutex as usize))), event);
+    let time = clock::now();
+    // SAFETY: the mutex is live, by the contract of wait.
+    let floor = waker.max(unsafe { clock::last_of_mutex(waiter.mutex, time) });
+    gate::completed_since(thread, time, Clock(floor), event);
 }
 
 /// The result, and whether the wait was refused.

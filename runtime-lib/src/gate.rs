@@ -1,7 +1,7 @@
 //! The gate: every event of every hook becomes a record here.
 //!
 //! A hook that blocks writes when it has completed ([`completed`]); any other before it happens
-//! ([`announced`]), and fills in the result afterwards ([`returned`]). What the thread has
+//! ([`ordered`]), and fills in the result afterwards ([`returned`]). What the thread has
 //! outstanding (its entry, the derived calls that it is in) is written first, with the same clock.
 
 use crate::clock;
@@ -66,27 +66,38 @@ impl Event {
 /// Writes an event that has happened, after everything up to `floor`.
 #[inline(always)]
 pub fn completed(thread: &Thread, floor: Clock, event: Event) -> Clock {
-    write(thread, floor, event, |_| ()).0
+    completed_since(thread, clock::now(), floor, event)
 }
 
-/// Writes an event that is about to happen; what follows it on its object gets a later clock.
+/// As [`completed`], at a time that was read before the call.
 #[inline(always)]
-pub fn announced(thread: &Thread, event: Event) -> Slot {
-    let object = event.object;
-    write(thread, Clock(clock::last(object)), event, |clock| clock::publish(object, clock)).1
+pub fn completed_since(thread: &Thread, time: u64, floor: Clock, event: Event) -> Clock {
+    write(thread, time, floor, event, |_| ()).0
 }
 
 /// Writes an event that is about to happen, has no object, and orders nothing but its own thread.
 #[inline(always)]
 pub fn announced_alone(thread: &Thread, event: Event) -> (Clock, Slot) {
-    write(thread, Clock(0), event, |_| ())
+    write(thread, clock::now(), Clock(0), event, |_| ())
 }
 
-/// Writes an event that both follows and precedes others on several objects. `publish` runs before the record
-/// is there.
+/// Writes an event that is about to happen: after everything up to `floor`, and before what follows it where
+/// `publish` says so, which runs before the record is there.
 #[inline(always)]
 pub fn ordered(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce(u64)) -> (Clock, Slot) {
-    write(thread, floor, event, publish)
+    ordered_since(thread, clock::now(), floor, event, publish)
+}
+
+/// As [`ordered`], at a time that was read before.
+#[inline(always)]
+pub fn ordered_since(
+    thread: &Thread,
+    time: u64,
+    floor: Clock,
+    event: Event,
+    publish: impl FnOnce(u64),
+) -> (Clock, Slot) {
+    write(thread, time, floor, event, publish)
 }
 
 /// Fills in the result of an announced event.
@@ -96,12 +107,12 @@ pub fn returned(thread: &Thread, slot: Slot, result: i32) {
 }
 
 #[inline(always)]
-fn write(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce(u64)) -> (Clock, Slot) {
+fn write(thread: &Thread, time: u64, floor: Clock, event: Event, publish: impl FnOnce(u64)) -> (Clock, Slot) {
     let log = &thread.log;
     let nesting = log.nesting.get();
     log.nesting.set(nesting + 1);
     compiler_fence(Ordering::SeqCst);
-    let clock = tick(thread, floor.0, nesting);
+    let clock = tick(thread, time, floor.0, nesting);
     publish(clock);
     if thread.has_outstanding() {
         write_outstanding(thread, clock, event.op, nesting + 1);
@@ -115,8 +126,8 @@ fn write(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce(u64))
 /// The thread's next clock. A signal handler has a word of its own, so that the code that it interrupted
 /// cannot set the thread's clock back.
 #[inline(always)]
-fn tick(thread: &Thread, floor: u64, nesting: u32) -> u64 {
-    let clock = clock::next(floor.max(thread.clock.get()).max(thread.handler_clock.get()));
+fn tick(thread: &Thread, time: u64, floor: u64, nesting: u32) -> u64 {
+    let clock = clock::next(time, floor.max(thread.clock.get()).max(thread.handler_clock.get()));
     if nesting == 0 {
         thread.clock.set(clock);
     } else {

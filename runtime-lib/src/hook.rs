@@ -6,7 +6,7 @@
 use crate::clock;
 use crate::delay;
 use crate::gate::{self, Event};
-use crate::threads::current;
+use crate::threads::{current, Thread};
 use covsched_core::hooks::Op;
 use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED};
 use covsched_core::{Clock, SiteId};
@@ -27,13 +27,47 @@ pub struct Call {
     pub flags: unsafe fn(*mut c_void) -> u8,
     /// From what the function returned to a result.
     pub result: fn(c_int) -> c_int,
+    /// Where objects of this kind have their last clock.
+    keeper: Keeper,
 }
+
+/// Where an object has its last clock.
+#[derive(Clone, Copy)]
+struct Keeper {
+    /// Reads it; also gets the time.
+    last: unsafe fn(*mut c_void, u64) -> u64,
+    publish: unsafe fn(*mut c_void, u64),
+}
+
+const IN_TABLE: Keeper = Keeper {
+    last: |object, _| clock::last(object as usize),
+    publish: |object, clock| clock::publish(object as usize, clock),
+};
+const IN_MUTEX: Keeper = Keeper { last: clock::last_of_mutex, publish: clock::publish_of_mutex };
+/// The end of a mutex follows what was done with it; what is made in its place follows the end.
+const END_OF_MUTEX: Keeper = Keeper {
+    // SAFETY: as Keeper's users promise.
+    last: |mutex, time| unsafe { clock::last_of_mutex(mutex, time) }.max(clock::last(mutex as usize)),
+    publish: IN_TABLE.publish,
+};
 
 impl Call {
     /// Of a function that returns its errno, on an object without flags.
     #[inline(always)]
     pub fn new(op: Op, site: SiteId, object: *mut c_void) -> Call {
-        Call { op, site, object, extra: 0, flags: no_flags, result: |returned| returned }
+        Call { op, site, object, extra: 0, flags: no_flags, result: |returned| returned, keeper: IN_TABLE }
+    }
+
+    /// On a mutex.
+    #[inline(always)]
+    pub fn on_mutex(self) -> Call {
+        Call { flags: mutex_flags, keeper: IN_MUTEX, ..self }
+    }
+
+    /// The end of a mutex.
+    #[inline(always)]
+    pub fn on_mutex_to_end(self) -> Call {
+        Call { flags: mutex_flags, keeper: END_OF_MUTEX, ..self }
     }
 
     /// With flags.
@@ -68,15 +102,39 @@ impl Call {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
         let returned = real();
+        // SAFETY: by the contract.
+        unsafe { self.record_acquired(thread, clock::now(), returned) };
+        delay::point(thread);
+        returned
+    }
+
+    /// As [`Call::acquire`], for a lock that only threads of this process give up: if it had to wait, the one who
+    /// gave it up says since when it is free. So the time is read before, not while the lock is held.
+    ///
+    /// # Safety
+    /// As there.
+    #[inline(always)]
+    pub unsafe fn lock(self, real: impl FnOnce() -> c_int) -> c_int {
+        let Some(thread) = current() else { return real() };
+        delay::point(thread);
+        let time = clock::now();
+        let returned = real();
+        // SAFETY: by the contract.
+        unsafe { self.record_acquired(thread, time, returned) };
+        delay::point(thread);
+        returned
+    }
+
+    #[inline(always)]
+    unsafe fn record_acquired(self, thread: &Thread, time: u64, returned: c_int) {
         let result = (self.result)(returned);
         // A robust mutex whose owner died is held all the same.
         let got_it = result == 0 || result == libc::EOWNERDEAD;
-        let floor = if got_it { clock::last(self.object as usize) } else { 0 };
-        // SAFETY: by the contract.
+        // SAFETY: the object is live, by the callers' contracts.
+        let floor = if got_it { unsafe { (self.keeper.last)(self.object, time) } } else { 0 };
+        // SAFETY: as above.
         let flags = unsafe { (self.flags)(self.object) };
-        gate::completed(thread, Clock(floor), self.event().result(result).flags(flags));
-        delay::point(thread);
-        returned
+        gate::completed_since(thread, time, Clock(floor), self.event().result(result).flags(flags));
     }
 
     /// Gives something up: recorded before it happens. The object may be gone when `real` returns.
@@ -88,8 +146,12 @@ impl Call {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
         // SAFETY: by the contract.
-        let flags = unsafe { (self.flags)(self.object) };
-        let slot = gate::announced(thread, self.event().flags(flags));
+        let slot = unsafe {
+            let (time, flags) = (clock::now(), (self.flags)(self.object));
+            let floor = (self.keeper.last)(self.object, time);
+            let publish = |clock| (self.keeper.publish)(self.object, clock);
+            gate::ordered_since(thread, time, Clock(floor), self.event().flags(flags), publish).1
+        };
         let returned = real();
         gate::returned(thread, slot, (self.result)(returned));
         delay::point(thread);

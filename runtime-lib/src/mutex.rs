@@ -13,25 +13,25 @@ pub unsafe fn pthread_mutex_init(mutex: *mut c_void, attr: *mut c_void, site: Si
 }
 
 pub unsafe fn pthread_mutex_destroy(mutex: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_destroy, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_destroy, site, mutex).on_mutex_to_end();
     // SAFETY: as above.
     unsafe { call.release(|| real::pthread_mutex_destroy(mutex)) }
 }
 
 pub unsafe fn pthread_mutex_lock(mutex: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_lock, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_lock, site, mutex).on_mutex();
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_mutex_lock(mutex)) }
+    unsafe { call.lock(|| real::pthread_mutex_lock(mutex)) }
 }
 
 pub unsafe fn pthread_mutex_trylock(mutex: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_trylock, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_trylock, site, mutex).on_mutex();
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_mutex_trylock(mutex)) }
+    unsafe { call.lock(|| real::pthread_mutex_trylock(mutex)) }
 }
 
 pub unsafe fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_timedlock, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_timedlock, site, mutex).on_mutex();
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_mutex_timedlock(mutex, deadline)) }
 }
@@ -42,13 +42,13 @@ pub unsafe fn pthread_mutex_clocklock(
     deadline: *mut c_void,
     site: SiteId,
 ) -> c_int {
-    let call = Call::new(Op::pthread_mutex_clocklock, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_clocklock, site, mutex).on_mutex();
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_mutex_clocklock(mutex, clock, deadline)) }
 }
 
 pub unsafe fn pthread_mutex_unlock(mutex: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_unlock, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_unlock, site, mutex).on_mutex();
     // SAFETY: as above.
     unsafe { call.release(|| real::pthread_mutex_unlock(mutex)) }
 }

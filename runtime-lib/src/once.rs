@@ -76,7 +76,7 @@ unsafe fn routine_was_unwound(thread: &Thread, call: *mut c_void) {
 /// Before glibc lets the others go on.
 fn write_end(thread: &Thread, call: &OnceCall, flags: u8) {
     let end = Event::new(call.op, call.site, call.once).phase(Phase::End).result(0).flags(flags);
-    gate::announced(thread, end);
+    gate::ordered(thread, Clock(clock::last(end.object)), end, |clock| clock::publish(end.object, clock));
 }
 
 pub unsafe fn pthread_once(control: *mut c_void, routine: *mut c_void, site: SiteId) -> c_int {

@@ -21,13 +21,13 @@ pub unsafe fn pthread_rwlock_destroy(rwlock: *mut c_void, site: SiteId) -> c_int
 pub unsafe fn pthread_rwlock_rdlock(rwlock: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_rwlock_rdlock, site, rwlock).flags(rwlock_flags);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_rwlock_rdlock(rwlock)) }
+    unsafe { call.lock(|| real::pthread_rwlock_rdlock(rwlock)) }
 }
 
 pub unsafe fn pthread_rwlock_tryrdlock(rwlock: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_rwlock_tryrdlock, site, rwlock).flags(rwlock_flags);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_rwlock_tryrdlock(rwlock)) }
+    unsafe { call.lock(|| real::pthread_rwlock_tryrdlock(rwlock)) }
 }
 
 pub unsafe fn pthread_rwlock_timedrdlock(rwlock: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
@@ -50,13 +50,13 @@ pub unsafe fn pthread_rwlock_clockrdlock(
 pub unsafe fn pthread_rwlock_wrlock(rwlock: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_rwlock_wrlock, site, rwlock).flags(rwlock_flags);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_rwlock_wrlock(rwlock)) }
+    unsafe { call.lock(|| real::pthread_rwlock_wrlock(rwlock)) }
 }
 
 pub unsafe fn pthread_rwlock_trywrlock(rwlock: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_rwlock_trywrlock, site, rwlock).flags(rwlock_flags);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_rwlock_trywrlock(rwlock)) }
+    unsafe { call.lock(|| real::pthread_rwlock_trywrlock(rwlock)) }
 }
 
 pub unsafe fn pthread_rwlock_timedwrlock(rwlock: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {

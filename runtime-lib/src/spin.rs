@@ -23,13 +23,13 @@ pub unsafe fn pthread_spin_destroy(spin: *mut c_void, site: SiteId) -> c_int {
 pub unsafe fn pthread_spin_lock(spin: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_spin_lock, site, spin);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_spin_lock(spin)) }
+    unsafe { call.lock(|| real::pthread_spin_lock(spin)) }
 }
 
 pub unsafe fn pthread_spin_trylock(spin: *mut c_void, site: SiteId) -> c_int {
     let call = Call::new(Op::pthread_spin_trylock, site, spin);
     // SAFETY: as above.
-    unsafe { call.acquire(|| real::pthread_spin_trylock(spin)) }
+    unsafe { call.lock(|| real::pthread_spin_trylock(spin)) }
 }
 
 pub unsafe fn pthread_spin_unlock(spin: *mut c_void, site: SiteId) -> c_int {
