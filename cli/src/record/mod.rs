@@ -16,12 +16,14 @@ use crate::{names, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
 use covsched_core::schedule::Completeness;
+use indicatif::ProgressBar;
 use raw_folder::RawFolder;
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What `record` takes.
 #[derive(clap::Args)]
@@ -81,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    for (image, threads) in &found {
+    for (image, logs) in &found {
         let last = !found.iter().any(|(other, _)| other.pid == image.pid && other.number > image.number);
         let how = match (last, image.pid == root.pid) {
             (false, _) => "it became another program by exec".to_owned(),
@@ -92,7 +94,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             (true, false) => "it ended in a way that covsched did not see".to_owned(),
         };
         let place = output_for(&output, *image, root);
-        match write_schedule(&folder, *image, threads, &binary, name, &how, &place) {
+        match write_schedule(&folder, *image, logs, &binary, name, &how, &place) {
             Ok(()) => {}
             // What went wrong can be found only with the recording.
             Err(failure @ Failure::Bug(_)) => {
@@ -111,20 +113,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn write_schedule(
     folder: &RawFolder,
     image: Image,
-    threads: &[u32],
+    logs: &[u32],
     binary: &Binary,
     name: &OsStr,
     how: &str,
     place: &Path,
 ) -> Result<(), Failure> {
+    let progress = show_progress(place);
     let recording =
-        Recording::read(folder.path(), image, threads).map_err(|error| Failure::bad(error.to_string()))?;
+        Recording::read(folder.path(), image, logs).map_err(|error| Failure::bad(error.to_string()))?;
     let symbols = symbols::Variables::of(&recording, binary);
     let program = name.to_string_lossy();
     let schedule = assemble(recording, &program, &symbols, how).map_err(|fault| {
         Failure::Bug(format!("the recording of process {} is inconsistent: {fault}", image.pid))
     })?;
     schedule_file::write(&schedule, place)?;
+    progress.finish_and_clear();
     match &schedule.completeness {
         Completeness::Incomplete(reason) => {
             eprintln!("covsched: {} is incomplete: {reason}", place.display());
@@ -136,6 +140,13 @@ fn write_schedule(
         Completeness::Complete => {}
     }
     Ok(())
+}
+
+/// Millions of events take seconds: a sign of life on a terminal, nothing in a pipe.
+fn show_progress(place: &Path) -> ProgressBar {
+    let progress = ProgressBar::new_spinner().with_message(format!("writing {}", place.display()));
+    progress.enable_steady_tick(Duration::from_millis(150));
+    progress
 }
 
 /// The program's file: through PATH if its name has no slash, as a shell would.
