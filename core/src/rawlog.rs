@@ -16,9 +16,10 @@
 //! Each record carries a clock; sorting by (clock, thread, place in the thread) gives the total order. The
 //! clock is a hybrid logical clock (Kulkarni et al., 2014): the larger of the processor's time stamp counter
 //! and one more than every clock that the event must follow, namely the thread's own last and the object's
-//! last, which is kept in a hashed table beside the objects. So the order is legal even where the counters of
-//! two processors disagree, it is the order of real time where they agree, and no cache line is shared by
-//! threads that do not share an object.
+//! last, which is kept in the object (mutexes) or in a hashed table. So the order of an object's events is legal even
+//! where the counters of two processors disagree, it is the order of real time where they agree, and no cache
+//! line is shared by threads that do not share an object. What was made anew in the same memory without an init
+//! (`std::mutex`) is told from its predecessor by real time alone.
 //!
 //! Derived records ([`crate::hooks::Op::derived`]) have no moment of their own: they carry the clock of the
 //! true synchronization that they precede in their thread.

@@ -67,7 +67,7 @@ pub unsafe fn thrd_exit(value: c_int, site: SiteId) -> ! {
 
 pub unsafe fn mtx_init(mutex: *mut c_void, kind: c_int, site: SiteId) -> c_int {
     // SAFETY: as above.
-    unsafe { mutex_call(Op::mtx_init, site, mutex).init(|| real::mtx_init(mutex, kind)) }
+    unsafe { mutex_call(Op::mtx_init, site, mutex).on_mutex_to_begin().init(|| real::mtx_init(mutex, kind)) }
 }
 
 pub unsafe fn mtx_destroy(mutex: *mut c_void, site: SiteId) {

@@ -97,21 +97,25 @@ pub fn publish(object: usize, clock: u64) {
 }
 
 /// The words of a glibc mutex that only robust mutexes use (`__list`): where a mutex's clock is kept, in the
-/// cache line that its lock and unlock have anyway. Written only by who holds it.
-const IN_MUTEX: usize = 24;
+/// cache line that its lock and unlock have anyway. Written by who holds it; with kinds that refuse an unlock
+/// by another thread, also by who tries that.
+const OFFSET_IN_MUTEX: usize = 24;
 /// Kinds of mutexes that have other uses for it, or other processes: robust, inheriting, protecting, shared.
 const KEPT_IN_TABLE: u32 = 16 | 32 | 64 | 128;
 /// Memory that was never initialized may hold anything: what is this far ahead is no clock.
 const FAR_AHEAD: u64 = 1 << 44;
 
+/// The word, and how the mutex treats a second lock: 1 recursive, 2 error-checking, 0 and 3 not at all.
+///
 /// # Safety
 /// A live mutex.
 #[inline(always)]
-unsafe fn word_of_mutex(mutex: *mut c_void) -> Option<&'static AtomicU64> {
+unsafe fn word_of_mutex(mutex: *mut c_void) -> Option<(&'static AtomicU64, u32)> {
     // SAFETY: by the contract; 40 bytes, 8-aligned. `__kind` is at 16.
     unsafe {
         let kind = mutex.cast::<u8>().add(16).cast::<u32>().read_volatile();
-        (kind & KEPT_IN_TABLE == 0).then(|| &*mutex.cast::<u8>().add(IN_MUTEX).cast::<AtomicU64>())
+        let word = || &*mutex.cast::<u8>().add(OFFSET_IN_MUTEX).cast::<AtomicU64>();
+        (kind & KEPT_IN_TABLE == 0).then(|| (word(), kind & 3))
     }
 }
 
@@ -123,7 +127,7 @@ unsafe fn word_of_mutex(mutex: *mut c_void) -> Option<&'static AtomicU64> {
 pub unsafe fn last_of_mutex(mutex: *mut c_void, time: u64) -> u64 {
     // SAFETY: by the contract.
     match unsafe { word_of_mutex(mutex) } {
-        Some(word) => {
+        Some((word, _)) => {
             Some(word.load(Ordering::Relaxed)).filter(|&clock| clock < time.saturating_add(FAR_AHEAD))
         }
         None => Some(last(mutex as usize)),
@@ -131,7 +135,7 @@ pub unsafe fn last_of_mutex(mutex: *mut c_void, time: u64) -> u64 {
     .unwrap_or(0)
 }
 
-/// Publishes the clock of a mutex that the thread holds and is about to give up: whoever holds it next sees it.
+/// Publishes the clock of a mutex that the thread is about to give up: whoever holds it next sees it.
 ///
 /// # Safety
 /// A live mutex.
@@ -139,7 +143,10 @@ pub unsafe fn last_of_mutex(mutex: *mut c_void, time: u64) -> u64 {
 pub unsafe fn publish_of_mutex(mutex: *mut c_void, clock: u64) {
     // SAFETY: by the contract.
     match unsafe { word_of_mutex(mutex) } {
-        Some(word) => word.store(clock, Ordering::Relaxed),
+        Some((word, 0 | 3)) => word.store(clock, Ordering::Relaxed),
+        Some((word, _)) => {
+            word.fetch_max(clock, Ordering::Relaxed);
+        }
         None => publish(mutex as usize, clock),
     }
 }

@@ -108,11 +108,12 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
             .extra(mutex as u64)
             .result(0)
             .flags(waiter.flags);
-        let (_, slot) = gate::ordered_since(thread, time, Clock(floor), event, |clock| {
+        let (clock, slot) = gate::ordered_since(thread, time, Clock(floor), event, |clock| {
             clock::publish(cond, clock);
             // SAFETY: as above.
             unsafe { clock::publish_of_mutex(waiter.mutex, clock) };
         });
+        waiter.node.begun.set(clock.0);
         if is_own {
             // SAFETY: the waiter stays until it is not queued.
             unsafe { queues.push(&waiter.node) };
@@ -197,7 +198,8 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
     if pass_on {
         let clock = waiter.node.waker.get();
         let next = bucket.with(|queues| {
-            let taken = queues.take(waiter.cond as usize, 1);
+            // Who began to wait after the signal was not meant.
+            let taken = queues.take_begun_before(waiter.cond as usize, 1, clock);
             taken.for_each(|node| node.waker.set(clock));
             taken
         });

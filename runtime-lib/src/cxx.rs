@@ -116,7 +116,7 @@ pub unsafe fn std_thread_start(
         // May throw: then who called us deletes the proxy.
         original(this, state, depend);
         creator.children.set(creator.children.get() + 1);
-        threads::created(child, number, this.cast::<c_ulong>().read());
+        threads::created(child, number, this.cast::<c_ulong>());
         gate::returned(creator, slot, 0);
         delay::point(creator);
     }

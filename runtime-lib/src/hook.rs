@@ -7,6 +7,7 @@ use crate::clock;
 use crate::delay;
 use crate::gate::{self, Event};
 use crate::threads::{current, Thread};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::hooks::Op;
 use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED};
 use covsched_core::{Clock, SiteId};
@@ -44,6 +45,15 @@ const IN_TABLE: Keeper = Keeper {
     publish: |object, clock| clock::publish(object as usize, clock),
 };
 const IN_MUTEX: Keeper = Keeper { last: clock::last_of_mutex, publish: clock::publish_of_mutex };
+/// What is done with a new mutex follows its begin, which follows what was in its place.
+const BEGIN_OF_MUTEX: Keeper = Keeper {
+    last: IN_TABLE.last,
+    publish: |mutex, clock| {
+        clock::publish(mutex as usize, clock);
+        // SAFETY: as Keeper's users promise.
+        unsafe { clock::publish_of_mutex(mutex, clock) };
+    },
+};
 /// The end of a mutex follows what was done with it; what is made in its place follows the end.
 const END_OF_MUTEX: Keeper = Keeper {
     // SAFETY: as Keeper's users promise.
@@ -62,6 +72,12 @@ impl Call {
     #[inline(always)]
     pub fn on_mutex(self) -> Call {
         Call { flags: mutex_flags, keeper: IN_MUTEX, ..self }
+    }
+
+    /// The begin of a mutex.
+    #[inline(always)]
+    pub fn on_mutex_to_begin(self) -> Call {
+        Call { flags: mutex_flags, keeper: BEGIN_OF_MUTEX, ..self }
     }
 
     /// The end of a mutex.
@@ -117,8 +133,12 @@ impl Call {
     pub unsafe fn lock(self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
-        let time = clock::now();
+        let mut time = clock::now();
         let returned = real();
+        if (self.result)(returned) == libc::EOWNERDEAD {
+            // Its owner said nothing.
+            time = clock::now();
+        }
         // SAFETY: by the contract.
         unsafe { self.record_acquired(thread, time, returned) };
         delay::point(thread);
@@ -171,9 +191,15 @@ impl Call {
         let result = (self.result)(returned);
         // SAFETY: by the contract.
         let flags = if result == 0 { unsafe { (self.flags)(self.object) } } else { 0 };
-        let object = self.object as usize;
         let event = self.event().result(result).flags(flags);
-        gate::ordered(thread, Clock(clock::last(object)), event, |clock| clock::publish(object, clock));
+        // SAFETY: an object that was not made is not touched: its clock goes to the table.
+        unsafe {
+            let keeper = if result == 0 { self.keeper } else { IN_TABLE };
+            let time = clock::now();
+            let floor = (keeper.last)(self.object, time);
+            let publish = |clock| (keeper.publish)(self.object, clock);
+            gate::ordered_since(thread, time, Clock(floor), event, publish);
+        }
         delay::point(thread);
         returned
     }
@@ -207,6 +233,29 @@ pub unsafe fn mutex_flags(mutex: *mut c_void) -> u8 {
     own | if kind & 128 != 0 { FLAG_SHARED } else { 0 }
 }
 
+/// Where `__wrefs` is in glibc's condition variables: at 36, from version 2.41 at 28.
+static COND_WORD: AtomicUsize = AtomicUsize::new(36);
+
+fn cond_word() -> usize {
+    COND_WORD.load(Ordering::Relaxed)
+}
+
+/// Looks where this glibc has what the hooks read. At start.
+pub fn start() {
+    // SAFETY: attributes and a condition variable of our own; zeros are valid for both.
+    unsafe {
+        let mut attributes: libc::pthread_condattr_t = core::mem::zeroed();
+        let mut cond: libc::pthread_cond_t = core::mem::zeroed();
+        libc::pthread_condattr_init(&mut attributes);
+        libc::pthread_condattr_setpshared(&mut attributes, libc::PTHREAD_PROCESS_SHARED);
+        libc::pthread_cond_init(&mut cond, &attributes);
+        let cond = (&raw mut cond).cast::<c_void>();
+        if word(cond, 28) & 1 != 0 && word(cond, 36) & 1 == 0 {
+            COND_WORD.store(28, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Flags of glibc's condition variables: bit 0 of `__wrefs`.
 ///
 /// # Safety
@@ -214,7 +263,7 @@ pub unsafe fn mutex_flags(mutex: *mut c_void) -> u8 {
 #[inline(always)]
 pub unsafe fn cond_flags(cond: *mut c_void) -> u8 {
     // SAFETY: by the contract.
-    if unsafe { word(cond, 36) } & 1 != 0 {
+    if unsafe { word(cond, cond_word()) } & 1 != 0 {
         FLAG_SHARED
     } else {
         0
@@ -227,7 +276,7 @@ pub unsafe fn cond_flags(cond: *mut c_void) -> u8 {
 /// A live condition variable.
 pub unsafe fn cond_clock(cond: *mut c_void) -> c_int {
     // SAFETY: by the contract.
-    if unsafe { word(cond, 36) } & 2 != 0 {
+    if unsafe { word(cond, cond_word()) } & 2 != 0 {
         libc::CLOCK_MONOTONIC
     } else {
         libc::CLOCK_REALTIME

@@ -33,7 +33,15 @@ pub fn start() {
     }
     let find = |place: &AtomicPtr<c_void>, name: &CStr| {
         // SAFETY: the object is linked, so its table is there; RTLD_NEXT is after the executable.
-        place.store(unsafe { (*table)(libc::RTLD_NEXT, name.as_ptr()) }, Ordering::Release);
+        let found = unsafe { (*table)(libc::RTLD_NEXT, name.as_ptr()) };
+        if found.is_null() {
+            sys::write_error(&[
+                "covsched: a static executable cannot have covsched_interpose.o: link it without, as `covsched cc` does\n",
+            ]);
+            // SAFETY: no preconditions. The interposers would call themselves for ever.
+            unsafe { libc::abort() };
+        }
+        place.store(found, Ordering::Release);
     };
     find(&COND_SIGNAL, c"pthread_cond_signal");
     find(&COND_BROADCAST, c"pthread_cond_broadcast");

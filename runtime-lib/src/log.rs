@@ -148,7 +148,11 @@ unsafe fn put_all(address: usize, words: &[u64]) {
 impl Log {
     /// Makes it the log of a thread that is about to begin: number, parent, nth.
     pub fn begin(&self, number: u32, parent: u32, nth: u32) {
-        // The first record finds that there is something to do: see grow.
+        // The first record finds that there is something to do: see grow. A new file has named nothing yet; and a
+        // thread that left a signal handler for good may have named what it did not write.
+        if self.length.get() == 0 || self.nesting.get() != 0 {
+            self.forget_names();
+        }
         self.limit.set(0);
         self.nesting.set(0);
         self.closed.set(false);
@@ -157,19 +161,28 @@ impl Log {
         self.generation.set(self.generation.get() + 1);
     }
 
-    /// Reserves `size` bytes; `None` if the record is lost. The address, and the window's generation.
+    /// Long records again, as in an empty log.
+    #[cold]
+    fn forget_names(&self) {
+        // SAFETY: nobody is writing: a thread begins, or a record was lost by the only writer.
+        unsafe { *self.dictionary.get() = Dictionary::new() };
+    }
+
+    /// Reserves `size` bytes; `None` if the record is lost. The address, its offset in the file, and the window's
+    /// generation.
     #[inline(always)]
-    fn reserve(&self, size: usize) -> Option<(usize, u64)> {
+    fn reserve(&self, size: usize) -> Option<(usize, usize, u64)> {
         loop {
             let generation = self.generation.get();
             let address = fetch_add_on_thread(&self.cursor, size);
             let inside = address < self.limit.get();
+            let offset = address.wrapping_sub(self.bias.get());
             compiler_fence(Ordering::SeqCst);
             if self.generation.get() != generation {
                 continue;
             }
             if inside {
-                return Some((address, generation));
+                return Some((address, offset, generation));
             }
             if !self.grow() {
                 return None;
@@ -190,7 +203,13 @@ impl Log {
             Encoded::WithObject(..) => 2 * WORD,
             Encoded::Long(_) => MOST,
         };
-        let Some((address, generation)) = self.reserve(size) else { return Slot::NONE };
+        let Some((address, offset, generation)) = self.reserve(size) else {
+            // The dictionary has named what no reader will see.
+            if nesting == 1 {
+                self.forget_names();
+            }
+            return Slot::NONE;
+        };
         // SAFETY: reserved, in a window that stays mapped while nesting is raised.
         unsafe {
             match encoded {
@@ -200,8 +219,8 @@ impl Log {
             }
         }
         let is_long = matches!(encoded, Encoded::Long(_));
-        let result = address + if is_long { LONG_RESULT_WORD * WORD } else { SHORT_RESULT_AT };
-        Slot { result: result as *mut u8, is_long, generation, offset: result.wrapping_sub(self.bias.get()) }
+        let place = if is_long { LONG_RESULT_WORD * WORD } else { SHORT_RESULT_AT };
+        Slot { result: (address + place) as *mut u8, is_long, generation, offset: offset + place }
     }
 
     /// Sets the result of a record that was written before its call returned.
@@ -312,8 +331,9 @@ impl Log {
             let _ = sys::remove(self.path().zero_ended());
         }
         let address = mapped?;
-        self.release_windows(self.nesting.get() > 1);
+        let old = self.window.get();
         self.window.set((address, size));
+        self.release(old, self.nesting.get() > 1);
         self.length.set(start + size);
         self.bias.set((address as usize).wrapping_sub(start));
         let head = if is_first { size_of::<LogHeader>() } else { 0 };
@@ -322,9 +342,9 @@ impl Log {
         Ok(())
     }
 
-    /// Unmaps what is not in use; in a handler (`keep`) the current window is only retired.
-    fn release_windows(&self, keep: bool) {
-        let (window, retired) = (self.window.get(), self.retired.get());
+    /// Unmaps a window that is no longer in use; in a handler (`keep`) it is only retired.
+    fn release(&self, window: (*mut u8, usize), keep: bool) {
+        let retired = self.retired.get();
         if keep {
             // Two exchanges inside handlers, one retired place: the first of them stays mapped for good.
             self.retired.set(window);
@@ -351,13 +371,12 @@ impl Log {
         sys::restore_signals(mask);
     }
 
-    /// In a forked child: the file and the mappings are the parent's. The next record begins a new file.
+    /// In a forked child: the file and the mappings are the parent's. The next record begins a new file. The window
+    /// stays mapped: its thread may have been about to exchange it, and then the address is somebody else's.
     pub fn abandon(&self) {
         self.stop();
-        self.release_windows(false);
         self.window.set((null_mut(), 0));
+        self.retired.set((null_mut(), 0));
         self.length.set(0);
-        // SAFETY: nobody writes: the thread is in the handler of fork, or gone.
-        unsafe { *self.dictionary.get() = Dictionary::new() };
     }
 }

@@ -108,9 +108,7 @@ impl DerivedStack {
                 let from = if old == 0 { self.near.get().cast::<u64>() } else { self.far.get() };
                 // SAFETY: both are arrays of at least that many words.
                 unsafe { from.copy_to_nonoverlapping(memory, filled) };
-                if old != 0 {
-                    sys::unmap(from.cast(), old as usize * 8);
-                }
+                // The old array stays mapped: this may be a signal handler that interrupted somebody who reads it.
                 self.far.set(memory);
                 self.far_capacity.set(capacity as u32);
             }

@@ -1,13 +1,13 @@
 //! Mutexes.
 
-use crate::hook::{mutex_flags, Call};
+use crate::hook::Call;
 use crate::real;
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
 use libc::{c_int, c_void};
 
 pub unsafe fn pthread_mutex_init(mutex: *mut c_void, attr: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_init, site, mutex).flags(mutex_flags);
+    let call = Call::new(Op::pthread_mutex_init, site, mutex).on_mutex_to_begin();
     // SAFETY: the caller keeps the wrapped function's contract; so below.
     unsafe { call.init(|| real::pthread_mutex_init(mutex, attr)) }
 }

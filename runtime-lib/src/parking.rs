@@ -15,6 +15,8 @@ pub struct Node {
     object: usize,
     next: Cell<*const Node>,
     queued: Cell<bool>,
+    /// The clock of the wait's begin.
+    pub begun: Cell<u64>,
     /// The clock of the event that took it from the queue.
     pub waker: Cell<u64>,
 }
@@ -22,7 +24,13 @@ pub struct Node {
 impl Node {
     /// That waits on an object, not queued.
     pub fn new(object: usize) -> Node {
-        Node { object, next: Cell::new(null()), queued: Cell::new(false), waker: Cell::new(0) }
+        Node {
+            object,
+            next: Cell::new(null()),
+            queued: Cell::new(false),
+            begun: Cell::new(0),
+            waker: Cell::new(0),
+        }
     }
 }
 
@@ -86,6 +94,11 @@ impl Queues<'_> {
 
     /// Takes up to `most` nodes of an object.
     pub fn take(&mut self, object: usize, most: usize) -> Taken {
+        self.take_begun_before(object, most, u64::MAX)
+    }
+
+    /// Takes up to `most` nodes of an object that began to wait before a clock.
+    pub fn take_begun_before(&mut self, object: usize, most: usize, clock: u64) -> Taken {
         let (mut taken_first, mut taken_last): (*const Node, *const Node) = (null(), null());
         let mut count = 0;
         let mut before: *const Node = null();
@@ -94,7 +107,7 @@ impl Queues<'_> {
             // SAFETY: queued, so live.
             let node = unsafe { &*at };
             let next = node.next.get();
-            if node.object == object {
+            if node.object == object && node.begun.get() < clock {
                 self.unlink(before, node);
                 if taken_first.is_null() {
                     taken_first = node;

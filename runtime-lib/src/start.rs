@@ -6,7 +6,7 @@
 //! come before the executable's, then already find the mode set.
 
 use crate::options::{self, Mode};
-use crate::{clock, delay, exports, interpose, meta, process, sys, threads};
+use crate::{clock, delay, exports, hook, interpose, meta, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 
@@ -58,6 +58,7 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
         return;
     };
     clock::start();
+    hook::start();
     if let Some(seed) = options.delay {
         delay::start(seed);
     }

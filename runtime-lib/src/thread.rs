@@ -50,7 +50,7 @@ pub unsafe fn create(
     if result(returned) == 0 {
         thread.children.set(thread.children.get() + 1);
         // SAFETY: by the contract.
-        threads::created(child, number, unsafe { pthread.cast::<c_ulong>().read() });
+        unsafe { threads::created(child, number, pthread.cast::<c_ulong>()) };
     } else {
         threads::not_created(child);
     }

@@ -73,6 +73,8 @@ struct Shared {
     pthread: c_ulong,
     /// In the registry.
     listed: bool,
+    /// It has been, as this thread.
+    was_listed: bool,
     /// The thread has not ended.
     running: bool,
     /// It can still be joined or detached.
@@ -254,13 +256,17 @@ pub fn next_number() -> u32 {
 }
 
 /// The thread was made: names it by its `pthread_t`. The thread itself does the same when it begins,
-/// whichever comes first.
-pub fn created(thread: &'static Thread, number: u32, pthread: c_ulong) {
+/// whichever comes first; once it has begun, the memory of the name may be gone.
+///
+/// # Safety
+/// `pthread` points to the name if the thread has not begun.
+pub unsafe fn created(thread: &'static Thread, number: u32, pthread: *const c_ulong) {
     with_registry(|registry| {
         // SAFETY: under the lock. A detached thread may have ended, and its descriptor have another owner.
         unsafe {
-            if thread.number.get() == number && (thread.shared().running || thread.shared().joinable) {
-                registry.list(thread, pthread);
+            let is_there = thread.shared().running || thread.shared().joinable;
+            if thread.number.get() == number && is_there && !thread.shared().was_listed {
+                registry.list(thread, pthread.read());
             }
         }
     });
@@ -361,6 +367,7 @@ impl Registry {
             let chain = &mut self.chains[Self::chain(pthread)];
             let shared = thread.shared();
             (shared.pthread, shared.listed, shared.next) = (pthread, true, *chain);
+            shared.was_listed = true;
             *chain = thread;
         }
     }
@@ -423,6 +430,7 @@ impl Registry {
             let shared = thread.shared();
             self.free = shared.next;
             (shared.running, shared.listed, shared.joinable, shared.joining) = (true, false, true, false);
+            shared.was_listed = false;
             Some(thread)
         }
     }

@@ -87,13 +87,24 @@ pub fn assemble(
 fn ordered_records(logs: Vec<ThreadLog>) -> Vec<(u32, Record)> {
     let total = logs.iter().map(|log| log.records.len()).sum();
     let mut records: Vec<(u32, Record)> = Vec::with_capacity(total);
-    for log in logs {
+    for mut log in logs {
+        put_entry_first(&mut log);
         records.extend(log.records.into_iter().map(|record| (log.thread, record)));
     }
     // Stable, and a thread's records were added in its order.
     records.sort_by_key(|(thread, record)| (record.clock, *thread));
     records.retain(|(_, record)| Op::from_index(record.op).is_some() && phase(record).is_some());
     drop_open_derived(records)
+}
+
+/// A signal handler may come between a thread's start and the record of its entry: the entry is first all the same.
+/// Not in t0, where constructors come before main.
+fn put_entry_first(log: &mut ThreadLog) {
+    let entry = log.records.iter().position(|record| record.op == Op::entry as u8);
+    let (Some(entry), true) = (entry, log.thread != 0) else { return };
+    let earliest = log.records[..=entry].iter().map(|record| record.clock).min().unwrap_or_default();
+    log.records[entry].clock = earliest;
+    log.records[..=entry].rotate_right(1);
 }
 
 /// Leaves out derived records that no other record of the same moment follows.

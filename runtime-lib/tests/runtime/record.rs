@@ -281,6 +281,17 @@ fn a_full_disk_loses_records_and_nothing_else() {
 }
 
 #[test]
+fn a_thread_that_goes_on_in_the_log_of_one_that_lost_records_loses_none() {
+    let run = record(&build("lost.c"), &[], "");
+    assert!(run.output.status.success(), "{:?}", run.output);
+    let recording = run.recordings().pop_first().unwrap().1;
+    assert_eq!((recording.meta.state, recording.meta.lost), (STATE_COMPLETE, LOST_RECORDS));
+    let locks = |thread| recording.ops(thread).iter().filter(|(op, _)| *op == Op::pthread_mutex_lock).count();
+    assert!(locks(1) < 5001);
+    assert_eq!((locks(2), locks(3)), (2, 2));
+}
+
+#[test]
 fn threads_and_children_go_on_when_the_folder_is_gone() {
     let folder = crate::support::fresh_folder();
     let (here, there) = (folder.join("here"), folder.join("there"));
