@@ -60,6 +60,8 @@ enum CovInstFlags : uint8_t {
   COV_RETURNS_TWICE = 1 << 1,
   COV_CALL_CANNOT_SYNC = 1 << 2,
   COV_GUARDED = 1 << 3,        // a marker that cov_guard_call did
+  COV_TAIL_RECURSIVE = 1 << 4, // returns what it may get from the same function: optimizers make it a jump
+  COV_NO_ARGUMENTS = 1 << 5,
 };
 
 /// A call or a return.
@@ -83,6 +85,8 @@ void cov_functions(LLVMModuleRef module, void (*visit)(void *, const CovFunction
 /// Calls (intrinsics and debug records left out) and returns of a function, in order.
 void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), void *context);
 CovText cov_source_name(LLVMModuleRef module);
+/// Whether the target has what the pass makes: ELF sections and groups, constructors.
+bool cov_is_supported_target(LLVMModuleRef module);
 /// The linkage name of a global, without LLVM's escape.
 CovText cov_name(LLVMValueRef global);
 /// Of an instruction, or of a function's definition.

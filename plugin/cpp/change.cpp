@@ -297,6 +297,14 @@ LLVMValueRef cov_make_wrapper(LLVMModuleRef module, CovText name, LLVMValueRef h
 }
 
 void cov_replace_address(LLVMValueRef function, LLVMValueRef wrapper) {
+  // Control-flow integrity knows a function by its type.
+  auto *From = unwrap<Function>(function), *To = unwrap<Function>(wrapper);
+  SmallVector<MDNode *, 2> Types;
+  From->getMetadata(LLVMContext::MD_type, Types);
+  if (!To->hasMetadata(LLVMContext::MD_type))
+    for (MDNode *Type : Types)
+      To->addMetadata(LLVMContext::MD_type, *Type);
+  To->setMetadata(LLVMContext::MD_kcfi_type, From->getMetadata(LLVMContext::MD_kcfi_type));
   unwrap(function)->replaceUsesWithIf(unwrap(wrapper), [](Use &U) { return covsched::isAddressUse(U); });
 }
 

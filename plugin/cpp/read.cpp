@@ -14,6 +14,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
 #include "shared.h"
 
 using namespace llvm;
@@ -86,7 +87,60 @@ static bool escapes(const Value &V, bool (*harmless)(CovText), SmallPtrSetImpl<c
   return false;
 }
 
+/// Whether nothing happens between a call and the return of its result, in code as front ends make it: the
+/// result may go through a local variable and plain jumps.
+static bool isInTailPosition(const CallInst &Call) {
+  const Value *Result = &Call;
+  const Value *Variable = nullptr;
+  SmallPtrSet<const BasicBlock *, 4> Seen;
+  const Instruction *At = Call.getNextNode();
+  while (At) {
+    if (auto *Return = dyn_cast<ReturnInst>(At))
+      return !Return->getReturnValue() || Return->getReturnValue() == Result;
+    if (auto *Jump = dyn_cast<BranchInst>(At)) {
+      if (Jump->isConditional() || !Seen.insert(Jump->getSuccessor(0)).second)
+        return false;
+      const BasicBlock *Next = Jump->getSuccessor(0);
+      for (const PHINode &Phi : Next->phis())
+        if (Phi.getIncomingValueForBlock(Jump->getParent()) == Result)
+          Result = &Phi;
+      At = Next->getFirstNonPHI();
+      continue;
+    }
+    if (auto *Store = dyn_cast<StoreInst>(At)) {
+      if (Store->getValueOperand() != Result || !isa<AllocaInst>(Store->getPointerOperand()))
+        return false;
+      Variable = Store->getPointerOperand();
+    } else if (auto *Load = dyn_cast<LoadInst>(At)) {
+      if (!Variable || Load->getPointerOperand() != Variable)
+        return false;
+      Result = Load;
+    } else if (!isa<DbgInfoIntrinsic>(At) && !At->isLifetimeStartOrEnd()) {
+      return false;
+    }
+    At = At->getNextNode();
+  }
+  return false;
+}
+
+/// A jump back to the same function, in the end: by name, or through a pointer of its type in a function whose
+/// address is known. Methods are left out: one that passes on to another object's is no recursion.
+static bool isTailRecursive(const CallBase &Base, const Value *Callee) {
+  auto *Call = dyn_cast<CallInst>(&Base);
+  const Function &Own = *Base.getFunction();
+  bool MayBeOwn = Callee == &Own;
+  if (!Callee && Call && !Call->isInlineAsm())
+    MayBeOwn = Call->getFunctionType() == Own.getFunctionType() && Own.hasAddressTaken() &&
+               !Own.getName().startswith("_ZN");
+  return Call && MayBeOwn && isInTailPosition(*Call);
+}
+
 extern "C" {
+
+bool cov_is_supported_target(LLVMModuleRef module) {
+  Triple Target(unwrap(module)->getTargetTriple());
+  return Target.str().empty() || (Target.isOSBinFormatELF() && !Target.isBPF());
+}
 
 void cov_functions(LLVMModuleRef module, void (*visit)(void *, const CovFunction *), void *context) {
   for (Function &F : *unwrap(module)) {
@@ -132,6 +186,10 @@ void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), voi
       }
       if (Call->isMustTailCall())
         Facts.flags |= COV_MUSTTAIL;
+      if (isTailRecursive(*Call, Facts.named ? unwrap(Facts.named) : nullptr))
+        Facts.flags |= COV_TAIL_RECURSIVE;
+      if (Call->arg_empty())
+        Facts.flags |= COV_NO_ARGUMENTS;
       if (Call->hasFnAttr(Attribute::ReturnsTwice))
         Facts.flags |= COV_RETURNS_TWICE;
       if (cannotSync(Call->onlyReadsMemory(), Call->hasFnAttr(Attribute::NoSync)))

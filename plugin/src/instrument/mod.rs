@@ -30,6 +30,11 @@ use crate::parameters::InstrumentOptions;
 
 /// Instruments what is not yet instrumented. Returns whether the module changed.
 pub fn instrument(module: Module<'_>, options: InstrumentOptions) -> bool {
+    if !module.is_supported_target() {
+        module
+            .report(Severity::Error, "covsched: works on ELF targets only; compile this without the plugin");
+        return false;
+    }
     let plan = plan::Plan::of(module);
     let first_time = !module.has_flag(unit::FLAG);
     if plan.is_empty() && !first_time {

@@ -171,6 +171,8 @@ impl<'m> Plan<'m> {
             Some(Limit::MusttailSynchronization)
         } else if call.form == Form::Callbr {
             Some(Limit::CallbrSynchronization)
+        } else if call.has_no_arguments && !hook.params.is_empty() {
+            Some(Limit::Probe)
         } else if !call.inst.call_fits(hook.params, required_arguments(hook), hook.result) {
             Some(Limit::Prototype)
         } else {
@@ -198,6 +200,8 @@ impl<'m> Plan<'m> {
             Some(Limit::MusttailDerived)
         } else if call.form == Form::Callbr {
             Some(Limit::CallbrDerived)
+        } else if call.is_tail_recursive {
+            Some(Limit::TailRecursion)
         } else {
             None
         };

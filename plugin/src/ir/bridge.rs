@@ -96,6 +96,8 @@ pub(crate) mod inst_flags {
     pub(crate) const RETURNS_TWICE: u8 = 1 << 1;
     pub(crate) const CANNOT_SYNC: u8 = 1 << 2;
     pub(crate) const GUARDED: u8 = 1 << 3;
+    pub(crate) const TAIL_RECURSIVE: u8 = 1 << 4;
+    pub(crate) const NO_ARGUMENTS: u8 = 1 << 5;
 }
 
 /// How an instruction calls, or that it returns.
@@ -205,6 +207,7 @@ extern "C" {
         context: *mut c_void,
     );
     pub(crate) fn cov_source_name(module: LLVMModuleRef) -> Text;
+    pub(crate) fn cov_is_supported_target(module: LLVMModuleRef) -> bool;
     pub(crate) fn cov_name(global: LLVMValueRef) -> Text;
     pub(crate) fn cov_location(value: LLVMValueRef) -> RawLocation;
     pub(crate) fn cov_call_fits(

@@ -143,6 +143,10 @@ pub struct CallFacts<'m> {
     pub cannot_synchronize: bool,
     /// A marker that is guarded already.
     pub is_guarded: bool,
+    /// It returns what it may get from the same function: optimizers make it a jump, so that it needs no stack.
+    pub is_tail_recursive: bool,
+    /// It passes nothing.
+    pub has_no_arguments: bool,
 }
 
 fn optional<T>(raw: LLVMValueRef, make: impl FnOnce(LLVMValueRef) -> T) -> Option<T> {
@@ -181,6 +185,12 @@ impl<'m> Module<'m> {
         // SAFETY: see above.
         unsafe { bridge::cov_functions(self.0, visit, (&raw mut found).cast()) };
         found
+    }
+
+    /// Whether the target has ELF's sections, groups and constructors, which instrumented modules need.
+    pub fn is_supported_target(self) -> bool {
+        // SAFETY: see above.
+        unsafe { bridge::cov_is_supported_target(self.0) }
     }
 
     /// The source file, as the compiler was given it.
@@ -315,6 +325,8 @@ impl<'m> Function<'m> {
                 returns_twice: raw.flags & inst_flags::RETURNS_TWICE != 0,
                 cannot_synchronize: raw.flags & inst_flags::CANNOT_SYNC != 0,
                 is_guarded: raw.flags & inst_flags::GUARDED != 0,
+                is_tail_recursive: raw.flags & inst_flags::TAIL_RECURSIVE != 0,
+                has_no_arguments: raw.flags & inst_flags::NO_ARGUMENTS != 0,
             });
         }
         let mut found: Vec<CallFacts<'m>> = Vec::new();

@@ -13,6 +13,8 @@ pub enum Limit {
     CallbrSynchronization,
     /// A synchronizing function is called with arguments that do not fit its declaration.
     Prototype,
+    /// A synchronizing function is called with nothing: what configure scripts do to see whether it is there.
+    Probe,
     /// The address of a variadic synchronizing function is taken.
     VariadicReference,
     /// A `naked` function has no place for markers.
@@ -27,6 +29,8 @@ pub enum Limit {
     MusttailDerived,
     /// A call that may synchronize is a `callbr`.
     CallbrDerived,
+    /// A function calls itself at its end: with a marker behind it the call would need stack.
+    TailRecursion,
     /// A thread function returns what a `musttail` call gave it.
     MusttailExit,
     /// Functions that were instrumented at link time, among others that have their bitcode already.
@@ -40,6 +44,7 @@ impl Limit {
             Limit::MusttailSynchronization => "synchronization by a musttail call is not seen",
             Limit::CallbrSynchronization => "synchronization by a callbr is not seen",
             Limit::Prototype => "a call whose arguments do not fit the function's prototype is not seen",
+            Limit::Probe => "a call without arguments is not seen",
             Limit::VariadicReference => "calls of a variadic function through a pointer are not seen",
             Limit::Naked => "a naked function was left alone",
             Limit::Funclets => "a function with exception funclets was left alone",
@@ -47,6 +52,9 @@ impl Limit {
             Limit::CoroutineThread => "a coroutine that may be a thread's function has no entry",
             Limit::MusttailDerived => "a musttail call is not shown as a caller of synchronizations",
             Limit::CallbrDerived => "a callbr is not shown as a caller of synchronizations",
+            Limit::TailRecursion => {
+                "a function's call of itself at its end is not shown as a caller of synchronizations"
+            }
             Limit::MusttailExit => "a thread function's return after a musttail call has no site",
             Limit::LateBitcode => "the bitcode of functions that were instrumented at link time is not kept",
         }
