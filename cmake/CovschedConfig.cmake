@@ -101,6 +101,8 @@ function(covsched_enable)
       set_property(SOURCE "${source}" APPEND PROPERTY OBJECT_DEPENDS "${Covsched_PLUGIN}")
     endforeach()
 
+    # Libraries go into the property itself: target_link_libraries must keep to the signature, with PRIVATE or
+    # without, that the project uses for the target. And by path: imported targets belong to one directory.
     if(type STREQUAL "EXECUTABLE")
       get_target_property(options ${target} LINK_OPTIONS)
       set(flags "${CMAKE_EXE_LINKER_FLAGS};${CMAKE_C_FLAGS};${CMAKE_CXX_FLAGS};${options}")
@@ -108,9 +110,9 @@ function(covsched_enable)
       # See runtime-lib/src/interpose.rs: a static executable has no second definition to pass a call on to.
       if(NOT flags MATCHES "(^|[ ;])-static(-pie)?($|[ ;])")
         target_link_options(${target} PRIVATE "LINKER:--export-dynamic-symbol=covsched_*")
-        target_link_libraries(${target} PRIVATE "${Covsched_INTERPOSERS}")
+        set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES "${Covsched_INTERPOSERS}")
       endif()
-      target_link_libraries(${target} PRIVATE Covsched::runtime)
+      set_property(TARGET ${target} APPEND PROPERTY LINK_LIBRARIES "${Covsched_RUNTIME}")
     elseif(type MATCHES "^(SHARED|MODULE)_LIBRARY$")
       # Its hooks are in the executable, also where the project asks for objects without undefined symbols.
       target_link_options(${target} PRIVATE "LINKER:-z,undefs")
