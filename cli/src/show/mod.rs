@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         return Err(Failure::bad(format!("{}: there is no thread {thread}; the last is t{last}", file.name)));
     }
     let shown = |event: &Event| {
-        arguments.thread.map_or(true, |thread| event.thread == thread)
+        arguments.thread.is_none_or(|thread| event.thread == thread)
             && !(arguments.no_derived && event.op == Op::derived)
     };
     let view = View::new(schedule, &shown);
