@@ -3,7 +3,7 @@
 //! The program keeps its input, output, exit code and signals: [`launch`]. The runtime in it writes a raw
 //! recording into a folder, which is then turned into one schedule for each process that recorded:
 //! `FILE.sched` for the program, `FILE.PID.sched` for a forked child, with `-N` behind the PID for what the
-//! process became by the Nth exec.
+//! process became by the Nth exec. Where FILE is a device or pipe there is only the program's own.
 
 mod launch;
 mod options;
@@ -93,7 +93,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             (true, false) => "it ended in a way that covsched did not see".to_owned(),
         };
-        let place = output_for(&output, *image, root);
+        let Some(place) = output_for(&output, *image, root) else {
+            eprintln!(
+                "covsched: process {}: its schedule is not written, since {} is no regular file",
+                image.pid,
+                output.display()
+            );
+            continue;
+        };
         match write_schedule(&folder, *image, logs, &binary, name, &how, &place) {
             Ok(()) => {}
             // What went wrong can be found only with the recording.
@@ -184,7 +191,7 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
         return Err(Failure::bad(format!("{}: is a folder", output.display())));
     }
     // A device, such as /dev/null, is written in place.
-    if output.exists() && !output.is_file() {
+    if schedule_file::is_special(output) {
         return Ok(());
     }
     tempfile::tempfile_in(folder)
@@ -192,10 +199,13 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::bad(format!("{}: cannot write to its folder: {error}", output.display())))
 }
 
-/// `FILE.sched`, or `FILE.PID.sched` for other processes.
-fn output_for(output: &Path, image: Image, root: Image) -> PathBuf {
+/// `FILE.sched`, or `FILE.PID.sched` for other processes; these have no place beside a device.
+fn output_for(output: &Path, image: Image, root: Image) -> Option<PathBuf> {
     if image == root {
-        return output.to_owned();
+        return Some(output.to_owned());
+    }
+    if schedule_file::is_special(output) {
+        return None;
     }
     let number = if image.number == 0 { String::new() } else { format!("-{}", image.number) };
     let stem = if output.extension() == Some(OsStr::new("sched")) {
@@ -205,7 +215,7 @@ fn output_for(output: &Path, image: Image, root: Image) -> PathBuf {
     };
     let mut name = stem.into_os_string();
     name.push(format!(".{}{number}.sched", image.pid));
-    PathBuf::from(name)
+    Some(PathBuf::from(name))
 }
 
 fn is_running(pid: u32) -> bool {
@@ -255,10 +265,13 @@ mod tests {
     fn other_processes_get_files_of_their_own() {
         let root = Image { pid: 7, number: 0 };
         let place = |pid, number| output_for(Path::new("d/app.sched"), Image { pid, number }, root);
-        assert_eq!(place(7, 0), Path::new("d/app.sched"));
-        assert_eq!(place(8, 0), Path::new("d/app.8.sched"));
-        assert_eq!(place(7, 1), Path::new("d/app.7-1.sched"));
-        assert_eq!(output_for(Path::new("out"), Image { pid: 8, number: 0 }, root), Path::new("out.8.sched"));
+        assert_eq!(place(7, 0).unwrap(), Path::new("d/app.sched"));
+        assert_eq!(place(8, 0).unwrap(), Path::new("d/app.8.sched"));
+        assert_eq!(place(7, 1).unwrap(), Path::new("d/app.7-1.sched"));
+        let child = Image { pid: 8, number: 0 };
+        assert_eq!(output_for(Path::new("out"), child, root).unwrap(), Path::new("out.8.sched"));
+        assert_eq!(output_for(Path::new("/dev/null"), child, root), None);
+        assert_eq!(output_for(Path::new("/dev/null"), root, root).unwrap(), Path::new("/dev/null"));
         assert_eq!(default_output(Path::new("../x/app.v2")), Path::new("app.v2.sched"));
     }
 
