@@ -41,6 +41,11 @@ impl Binary {
         &self.bytes
     }
 
+    /// Whether it is a library of object files.
+    pub fn is_archive(&self) -> bool {
+        self.bytes.starts_with(&object::archive::MAGIC)
+    }
+
     /// Its parts.
     pub fn parse(&self) -> Result<object::File<'_>, Failure> {
         let what = |what: &str| {
