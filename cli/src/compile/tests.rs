@@ -72,6 +72,23 @@ fn compiling_and_linking_are_told_apart() {
 }
 
 #[test]
+fn headers_are_precompiled_and_not_linked() {
+    for line in [
+        "h.h",
+        "a.hpp b.hh -O2",
+        "-x c-header h.h -o h.h.pch",
+        "-xc++-header header -o h.pch",
+        "--language=c-header header",
+        "-x c++-header -- strange",
+    ] {
+        assert_eq!(analyze(line).stage, Stage::Compile, "{line}");
+    }
+    for line in ["a.c h.h", "-x c h.h", "-x c-header h.h -x none a.o", "-include-pch h.h.pch a.c"] {
+        assert_eq!(analyze(line).stage, Stage::Link, "{line}");
+    }
+}
+
+#[test]
 fn an_executable_gets_the_runtime_and_exports_it() {
     assert_eq!(
         full("-O2 a.c -o app"),
