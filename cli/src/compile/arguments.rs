@@ -35,6 +35,8 @@ pub struct Analysis {
     /// No dynamic linker at run time, or one in the executable.
     pub is_static: bool,
     pub lto: bool,
+    /// Linked with ThreadSanitizer.
+    pub thread_sanitizer: bool,
     /// What `-fuse-ld=` or `--ld-path=` says.
     pub linker: Option<String>,
     /// A shared object must not refer to symbols that it does not define.
@@ -187,6 +189,7 @@ struct Scan {
     without_libraries: bool,
     names_libc: bool,
     lto: bool,
+    thread_sanitizer: bool,
     linker: Option<String>,
     refuses_undefined: bool,
 }
@@ -226,6 +229,10 @@ impl Scan {
             self.linker_words(words.split(','));
         } else if word.starts_with("-flto=") {
             self.lto = true;
+        } else if let Some(names) = word.strip_prefix("-fsanitize=") {
+            self.thread_sanitizer |= names.split(',').any(|name| name == "thread");
+        } else if let Some(names) = word.strip_prefix("-fno-sanitize=") {
+            self.thread_sanitizer &= !names.split(',').any(|name| matches!(name, "thread" | "all"));
         } else if let Some(name) = word.strip_prefix("-fuse-ld=").or_else(|| word.strip_prefix("--ld-path="))
         {
             self.linker = Some(name.to_owned());
@@ -292,6 +299,7 @@ impl Scan {
             },
             is_static: self.is_static,
             lto: self.lto,
+            thread_sanitizer: self.thread_sanitizer,
             linker: self.linker,
             refuses_undefined: self.refuses_undefined,
         }

@@ -9,7 +9,8 @@
 //! - where it links an executable: the runtime's archive, `-u` for the symbol that makes the linker take it
 //!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), the
 //!   interposers, and the export of the hooks, for shared objects that refer to them. A static executable
-//!   exports nothing and has no interposers, which would stand beside the C library's own definitions;
+//!   exports nothing and has no interposers, which would stand beside the C library's own definitions; one with
+//!   ThreadSanitizer has none either, for they would hide synchronization from its own interceptors;
 //! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end, for the
 //!   hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
@@ -66,7 +67,9 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
             LinkKind::Executable => {
                 front.push("-Wl,-u,covsched_register".into());
                 if !analysis.is_static {
-                    front.push(libraries.interposers.clone().into_os_string());
+                    if !analysis.thread_sanitizer {
+                        front.push(libraries.interposers.clone().into_os_string());
+                    }
                     // gold knows no patterns here.
                     let gold = analysis.linker.as_deref().is_some_and(|linker| linker.contains("gold"));
                     let export = if gold { "--export-dynamic" } else { "--export-dynamic-symbol=covsched_*" };

@@ -101,6 +101,17 @@ fn an_executable_gets_the_runtime_and_exports_it() {
 }
 
 #[test]
+fn the_thread_sanitizer_keeps_its_own_interceptors() {
+    for line in ["-fsanitize=thread a.c", "-fsanitize=undefined,thread a.o"] {
+        assert!(!full(line).contains("interpose"), "{line}");
+        assert!(full(line).contains("_rt.a") && full(line).contains("--export-dynamic-symbol"), "{line}");
+    }
+    for line in ["-fsanitize=address a.c", "-fsanitize=thread -fno-sanitize=all a.c"] {
+        assert!(full(line).contains("interpose"), "{line}");
+    }
+}
+
+#[test]
 fn a_shared_object_may_refer_to_the_hooks() {
     for line in ["-shared a.c", "-Wl,-shared a.o", "-Xlinker -shared a.o", "-r a.o b.o", "-Wl,-r a.o"] {
         assert!(!full(line).contains("_rt.a"), "{line}");
