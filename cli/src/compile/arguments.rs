@@ -143,6 +143,11 @@ const HEADER_ENDINGS: &[&str] = &["h", "H", "hh", "hpp", "hxx"];
 const DEEPEST_RESPONSE: u32 = 16;
 
 impl Analysis {
+    /// Whether the linker was named, and its name has this in it.
+    pub fn links_with(&self, name: &str) -> bool {
+        self.linker.as_deref().is_some_and(|linker| linker.contains(name))
+    }
+
     /// Looks at the arguments; `read_response` gives the words of a response file.
     pub fn of(user: &[OsString], read_response: &dyn Fn(&Path) -> Option<Vec<String>>) -> Analysis {
         let mut words = Vec::new();

@@ -11,8 +11,8 @@
 //!   interposers, and the export of the hooks, for shared objects that refer to them. A static executable
 //!   exports nothing and has no interposers, which would stand beside the C library's own definitions; one with
 //!   ThreadSanitizer has none either, for they would hide synchronization from its own interceptors;
-//! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end, for the
-//!   hooks are in the executable;
+//! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end (gold: a word
+//!   of its own), for the hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
 //!
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
@@ -71,16 +71,20 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
                         front.push(libraries.interposers.clone().into_os_string());
                     }
                     // gold knows no patterns here.
-                    let gold = analysis.linker.as_deref().is_some_and(|linker| linker.contains("gold"));
+                    let gold = analysis.links_with("gold");
                     let export = if gold { "--export-dynamic" } else { "--export-dynamic-symbol=covsched_*" };
                     front.push(format!("-Wl,{export}").into());
                 }
                 front.push(libraries.runtime.clone().into_os_string());
             }
+            // It knows no `-z undefs`.
+            LinkKind::Shared if analysis.refuses_undefined && analysis.links_with("gold") => {
+                back.push("-Wl,--unresolved-symbols=ignore-all".into());
+            }
             LinkKind::Shared if analysis.refuses_undefined => back.push("-Wl,-z,undefs".into()),
             LinkKind::Shared | LinkKind::Relocatable => {}
         }
-        if analysis.lto && analysis.linker.as_deref().is_some_and(|linker| linker.contains("lld")) {
+        if analysis.lto && analysis.links_with("lld") {
             front.push(joined("-Wl,--load-pass-plugin=", &libraries.plugin));
         }
     }

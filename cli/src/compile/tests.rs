@@ -126,6 +126,7 @@ fn a_shared_object_may_refer_to_the_hooks() {
     ] {
         assert!(full(line).ends_with("a.o -Wl,-z,undefs"), "{line}");
     }
+    assert!(full("-shared -fuse-ld=gold -z defs a.o").ends_with("a.o -Wl,--unresolved-symbols=ignore-all"));
     assert!(full("-shared -Wl,-z,defs -- a.o").ends_with("-Wl,-z,undefs -- a.o"));
     assert!(!full("-shared -Wl,-z,defs,-z,undefs a.o").ends_with("-Wl,-z,undefs"));
 }
