@@ -54,8 +54,16 @@ impl Binary {
                 "{name}: {what}, so it was not compiled with covsched (build it with `covsched cc`)"
             ))
         };
+        let other = |what: &str| Err(Failure::bad(format!("{}: {what}", self.path.display())));
         if self.bytes.starts_with(b"#!") {
             return Err(what("is a script"));
+        }
+        // Plain, and in the wrapper that other platforms use.
+        if self.bytes.starts_with(b"BC\xc0\xde") || self.bytes.starts_with(b"\xde\xc0\x17\x0b") {
+            return other("is LLVM bitcode, as -flto makes it, and no ELF file yet: give what it is linked into");
+        }
+        if self.is_archive() || self.bytes.starts_with(&object::archive::THIN_MAGIC) {
+            return other("is an archive: give what it is linked into, or its members");
         }
         if !self.bytes.starts_with(b"\x7fELF") {
             return Err(what("is no ELF file"));
@@ -127,4 +135,25 @@ pub fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {
     symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
     symbols.dedup_by(|a, b| a.address == b.address && a.name == b.name);
     symbols
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_no_elf_files_are_called_what_they_are() {
+        for (bytes, expected) in [
+            (&b"BC\xc0\xde\x35\x14"[..], "a.o: is LLVM bitcode"),
+            (b"!<arch>\n", "a.o: is an archive"),
+            (b"!<thin>\n", "a.o: is an archive"),
+            (b"#!/bin/sh\n", "a.o: is a script, so it was not compiled with covsched"),
+            (b"text", "a.o: is no ELF file, so it was not compiled with covsched"),
+            (b"\x7fELF", "a.o: cannot be read as an ELF file"),
+        ] {
+            let binary = Binary::part("a.o".into(), bytes.to_vec());
+            let failure = binary.parse().unwrap_err().to_string();
+            assert!(failure.starts_with(expected), "{failure}");
+        }
+    }
 }
