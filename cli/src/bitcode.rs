@@ -1,12 +1,14 @@
 //! `covsched bitcode`: the whole program's bitcode, got back from an executable and put into one module.
 //!
 //! The bitcode stands in a section of each linked file, one part a translation unit. What is not there is a
-//! limit of the result, named on standard error: units whose part is absent, units compiled without bitcode,
+//! limit of the result, named on standard error: shared objects that the program needs and that were compiled with
+//! covsched, but not given, units whose part is absent, units compiled without bitcode,
 //! members of archives that are no ELF files, and functions that the files define in code that covsched did not
 //! compile. Of an archive only those members count that were linked, as far as a linked file is there to tell.
 
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
+use crate::needed;
 use covsched::bitcode::{link, split, BitcodeError, Part};
 use covsched_core::site::{UnitTable, BITCODE_SECTION};
 use object::read::archive::ArchiveFile;
@@ -52,6 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             files.join(", ")
         )));
     }
+    for path in program.objects_not_given() {
+        eprintln!("covsched: {}: the program needs it, but it was not given: its code is missing", path.display());
+    }
     for limit in missing_units(&program.units, &parts) {
         eprintln!("covsched: {limit}");
     }
@@ -82,6 +87,8 @@ struct Program {
     units: Vec<UnitTable>,
     /// Hashes of the tables in linked files; `None` if no file is linked.
     linked: Option<HashSet<u64>>,
+    /// Shared objects that the linked files need.
+    needed: BTreeSet<PathBuf>,
     /// Linkage names of all functions that they define.
     functions: HashSet<String>,
 }
@@ -94,6 +101,7 @@ impl Program {
         if matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic) {
             let hashes = tables.units.iter().map(|unit| unit.hash);
             self.linked.get_or_insert_with(HashSet::new).extend(hashes);
+            self.needed.extend(shared_objects(binary.path(), &file));
         }
         self.add_contents(binary.path(), &file, tables.units);
         Ok(())
@@ -126,6 +134,25 @@ impl Program {
         Ok(())
     }
 
+    /// Needed objects, and those that they need, whose units are not among those of the files: a copy under another
+    /// name counts as given. Objects that covsched did not compile have no bitcode to give.
+    fn objects_not_given(&self) -> BTreeSet<PathBuf> {
+        let given: HashSet<u64> = self.units.iter().map(|unit| unit.hash).collect();
+        let mut missing = BTreeSet::new();
+        let mut seen = self.needed.clone();
+        let mut open: Vec<PathBuf> = self.needed.iter().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Ok(binary) = Binary::read(&path) else { continue };
+            let Ok(file) = binary.parse() else { continue };
+            let Ok(tables) = elf::site_tables(&path, &file) else { continue };
+            open.extend(shared_objects(&path, &file).into_iter().filter(|next| seen.insert(next.clone())));
+            if tables.units.iter().any(|unit| !given.contains(&unit.hash)) {
+                missing.insert(path);
+            }
+        }
+        missing
+    }
+
     fn is_linked(&self, units: &[UnitTable]) -> bool {
         let Some(linked) = &self.linked else { return true };
         units.iter().any(|unit| linked.contains(&unit.hash))
@@ -138,6 +165,10 @@ impl Program {
         }
         self.functions.extend(elf::symbols(file, SymbolKind::Text).into_iter().map(|symbol| symbol.name));
     }
+}
+
+fn shared_objects(path: &Path, file: &object::File<'_>) -> Vec<PathBuf> {
+    needed::shared_objects(path, file, &std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default())
 }
 
 /// Units of the site tables that have no part, in words.
