@@ -85,7 +85,9 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
             LinkKind::Shared | LinkKind::Relocatable => {}
         }
         if analysis.lto && analysis.links_with("lld") {
-            front.push(joined("-Wl,--load-pass-plugin=", &libraries.plugin));
+            // -Wl would split a path at its commas.
+            front.push("-Xlinker".into());
+            front.push(joined("--load-pass-plugin=", &libraries.plugin));
         }
     }
     front.push("--end-no-unused-arguments".into());

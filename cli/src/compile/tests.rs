@@ -133,7 +133,7 @@ fn a_shared_object_may_refer_to_the_hooks() {
 
 #[test]
 fn lld_loads_the_plugin_for_link_time_optimization() {
-    assert!(full("-flto -fuse-ld=lld a.o").contains("-Wl,--load-pass-plugin=/lib/libcovsched.so"));
+    assert!(full("-flto -fuse-ld=lld a.o").contains("-Xlinker --load-pass-plugin=/lib/libcovsched.so"));
     assert!(full("-flto=thin --ld-path=/usr/bin/ld.lld-16 a.o").contains("--load-pass-plugin"));
     assert!(!full("-flto a.o").contains("--load-pass-plugin"));
     assert!(!full("-flto -fno-lto -fuse-ld=lld a.o").contains("--load-pass-plugin"));

@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    for (image, logs) in &found {
+    let written = write_each(&found, root, |image, logs| {
         let last = !found.iter().any(|(other, _)| other.pid == image.pid && other.number > image.number);
         let how = match (last, image.pid == root.pid) {
             (false, _) => "it became another program by exec".to_owned(),
@@ -93,27 +93,46 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             (true, false) => "it ended in a way that covsched did not see".to_owned(),
         };
-        let Some(place) = output_for(&output, *image, root) else {
+        let Some(place) = output_for(&output, image, root) else {
             eprintln!(
                 "covsched: process {}: its schedule is not written, since {} is no regular file",
                 image.pid,
                 output.display()
             );
-            continue;
+            return Ok(());
         };
-        match write_schedule(&folder, *image, logs, &binary, name, &how, &place) {
+        write_schedule(&folder, image, logs, &binary, name, &how, &place)
+    });
+    // What went wrong can be found only with the recording.
+    if let Err(Failure::Bug(_)) = written {
+        eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+    }
+    written.map(|()| ended.exit_code())
+}
+
+/// Writes the schedule of each process, the program's own first. A bug that one recording shows does not take the
+/// others away.
+fn write_each<T>(
+    found: &[(Image, T)],
+    root: Image,
+    mut write: impl FnMut(Image, &T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|(image, _)| *image == root);
+    let mut bug = None;
+    for (image, logs) in own.into_iter().chain(others) {
+        match write(*image, logs) {
             Ok(()) => {}
-            // What went wrong can be found only with the recording.
             Err(failure @ Failure::Bug(_)) => {
-                eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
-                return Err(failure);
+                if let Some(earlier) = bug.replace(failure) {
+                    eprintln!("covsched: {earlier}");
+                }
             }
             Err(failure) if *image == root => return Err(failure),
             // A child may have been killed before its recording had a head.
             Err(failure) => eprintln!("covsched: process {}: {failure}", image.pid),
         }
     }
-    Ok(ended.exit_code())
+    bug.map_or(Ok(()), Err)
 }
 
 /// Turns one image's recording into its schedule.
@@ -162,13 +181,21 @@ fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
         return Ok(PathBuf::from(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
-    candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
+    search(&path, name).ok_or_else(|| {
         let name = name.to_string_lossy();
         let hint =
             if Path::new(&*name).exists() { format!("; did you mean ./{name}?") } else { String::new() };
         Failure::bad(format!("{name}: No such file in PATH{hint}"))
     })
+}
+
+/// The first file of this name in a list of folders that may be executed.
+fn search(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_program = |file: &PathBuf| {
+        file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path).map(|folder| folder.join(name)).find(is_program)
 }
 
 fn default_output(app: &Path) -> PathBuf {
@@ -280,6 +307,36 @@ mod tests {
         assert!(check_writable(Path::new("/nonexistent/a.sched")).is_err());
         assert!(check_writable(Path::new("/")).is_err());
         assert!(check_writable(Path::new("a.sched")).is_ok());
+    }
+
+    #[test]
+    fn a_bug_in_a_childs_recording_does_not_take_the_others_away() {
+        let image = |pid| Image { pid, number: 0 };
+        let mut order = Vec::new();
+        let outcome = write_each(&[(image(5), ()), (image(7), ()), (image(8), ())], image(7), |image, ()| {
+            order.push(image.pid);
+            if image.pid == 5 {
+                return Err(Failure::Bug("inconsistent".into()));
+            }
+            Ok(())
+        });
+        assert_eq!(order, [7, 5, 8]);
+        assert!(matches!(outcome, Err(Failure::Bug(_))));
+        let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::bad("no head")));
+        assert!(outcome.is_ok());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_executed_is_passed_over() {
+        use std::os::unix::fs::PermissionsExt;
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (folder, mode) in folders.iter().zip([0o644, 0o755]) {
+            let file = folder.path().join("app");
+            std::fs::write(&file, "").unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let path = std::env::join_paths(folders.iter().map(|folder| folder.path())).unwrap();
+        assert_eq!(search(&path, OsStr::new("app")), Some(folders[1].path().join("app")));
     }
 
     #[test]
