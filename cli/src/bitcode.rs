@@ -55,7 +55,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )));
     }
     for path in program.objects_not_given() {
-        eprintln!("covsched: {}: the program needs it, but it was not given: its code is missing", path.display());
+        eprintln!(
+            "covsched: {}: the program needs it, but it was not given: its code is missing",
+            path.display()
+        );
     }
     for limit in missing_units(&program.units, &parts) {
         eprintln!("covsched: {limit}");
@@ -126,7 +129,8 @@ impl Program {
                 }
             };
             // A member that covsched did not compile is one of many; its functions are named where they matter.
-            let units = elf::site_tables(member.path(), &file).map_or_else(|_| Vec::new(), |tables| tables.units);
+            let units =
+                elf::site_tables(member.path(), &file).map_or_else(|_| Vec::new(), |tables| tables.units);
             if units.is_empty() || self.is_linked(&units) {
                 self.add_contents(member.path(), &file, units);
             }

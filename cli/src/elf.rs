@@ -60,7 +60,9 @@ impl Binary {
         }
         // Plain, and in the wrapper that other platforms use.
         if self.bytes.starts_with(b"BC\xc0\xde") || self.bytes.starts_with(b"\xde\xc0\x17\x0b") {
-            return other("is LLVM bitcode, as -flto makes it, and no ELF file yet: give what it is linked into");
+            return other(
+                "is LLVM bitcode, as -flto makes it, and no ELF file yet: give what it is linked into",
+            );
         }
         if self.is_archive() || self.bytes.starts_with(&object::archive::THIN_MAGIC) {
             return other("is an archive: give what it is linked into, or its members");
@@ -99,7 +101,8 @@ pub fn site_tables(path: &Path, file: &object::File<'_>) -> Result<SiteTables, F
     let Some(bytes) = section(file, site::SECTION) else {
         return Err(Failure::bad(format!(
             "{name}: was not compiled with covsched: it has no site tables (section {}). \
-             Build it with `covsched cc`, or with clang and -fpass-plugin=libcovsched.so",
+             Build it with `covsched cc`, or with clang and -fpass-plugin=libcovsched.so. `covsched cc` adds nothing \
+             with -ffreestanding or -mcmodel=kernel, nor with -nostdlib, -nodefaultlibs or -nolibc without -lc",
             site::SECTION
         )));
     };

@@ -75,10 +75,11 @@ impl Dynamic {
     /// is not installed yet has its libraries.
     fn folders(&self, own: &Path, search: &OsStr) -> Vec<PathBuf> {
         let origin = own.canonicalize().unwrap_or_else(|_| own.to_owned());
-        let place = |folder: PathBuf| match folder.strip_prefix("$ORIGIN").or(folder.strip_prefix("${ORIGIN}")) {
-            Ok(inside) => origin.join(inside),
-            Err(_) => folder,
-        };
+        let place =
+            |folder: PathBuf| match folder.strip_prefix("$ORIGIN").or(folder.strip_prefix("${ORIGIN}")) {
+                Ok(inside) => origin.join(inside),
+                Err(_) => folder,
+            };
         let run_paths = self.run_paths.iter().flat_map(|list| std::env::split_paths(OsStr::from_bytes(list)));
         let search = std::env::split_paths(search).filter(|folder| !folder.as_os_str().is_empty());
         run_paths

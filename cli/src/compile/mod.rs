@@ -18,7 +18,7 @@
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
 //! (`--version`, `-print-...`), for `-cc1`, and for code that is not hosted (`-ffreestanding`, `-mcmodel=kernel`;
 //! `-nostdlib` and its like without a `-lc`): it has no threads of the kind that covsched knows, and no C library
-//! for the runtime. `record` refuses such a program with the reason.
+//! for the runtime. That holds with `-c` too. `record` and `sites` refuse such a file and name these options.
 
 mod arguments;
 mod response;

@@ -15,15 +15,8 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
 /// Signals that end covsched if nobody handles them. The terminal sends the first two to the program too.
-const SIGNALS: [libc::c_int; 7] = [
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGHUP,
-    libc::SIGUSR1,
-    libc::SIGUSR2,
-    libc::SIGALRM,
-];
+const SIGNALS: [libc::c_int; 7] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
 
 /// Passes a signal on, unless the program has it from the terminal.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -121,7 +114,8 @@ mod tests {
     #[test]
     fn signals_are_covscheds_own_again_after_the_run() {
         let before = SIGNALS.map(action);
-        let ended = run(Path::new("/bin/sh"), OsStr::new("sh"), &["-c".into(), "exit 4".into()], OsStr::new(""));
+        let ended =
+            run(Path::new("/bin/sh"), OsStr::new("sh"), &["-c".into(), "exit 4".into()], OsStr::new(""));
         assert_eq!(ended.unwrap().status.code(), Some(4));
         assert_eq!(SIGNALS.map(action), before);
     }
