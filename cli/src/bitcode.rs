@@ -1,15 +1,18 @@
 //! `covsched bitcode`: the whole program's bitcode, got back from an executable and put into one module.
 //!
 //! The bitcode stands in a section of each linked file, one part a translation unit. What is not there is a
-//! limit of the result, named on standard error: units whose part is absent, units compiled without bitcode,
-//! and functions that the files define in code that covsched did not compile.
+//! limit of the result, named on standard error: shared objects that the program needs and that were compiled with
+//! covsched, but not given, units whose part is absent, units compiled without bitcode,
+//! members of archives that are no ELF files, and functions that the files define in code that covsched did not
+//! compile. Of an archive only those members count that were linked, as far as a linked file is there to tell.
 
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
+use crate::needed;
 use covsched::bitcode::{link, split, BitcodeError, Part};
 use covsched_core::site::{UnitTable, BITCODE_SECTION};
 use object::read::archive::ArchiveFile;
-use object::SymbolKind;
+use object::{Object, ObjectKind, SymbolKind};
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -28,8 +31,14 @@ pub struct Arguments {
 /// Splits, links and writes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let mut program = Program::default();
-    for file in &arguments.files {
-        program.add_file(file)?;
+    let binaries = arguments.files.iter().map(|file| Binary::read(file)).collect::<Result<Vec<_>, _>>()?;
+    // Archives last: the linked files say which members count.
+    let (archives, others): (Vec<_>, Vec<_>) = binaries.iter().partition(|binary| binary.is_archive());
+    for binary in others {
+        program.add_binary(binary)?;
+    }
+    for binary in archives {
+        program.add_archive(binary)?;
     }
     let mut parts = Vec::new();
     for (path, section) in &program.sections {
@@ -44,6 +53,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             "{}: no bitcode of covsched (section {BITCODE_SECTION}): it was stripped, or compiled with no-bitcode",
             files.join(", ")
         )));
+    }
+    for path in program.objects_not_given() {
+        eprintln!(
+            "covsched: {}: the program needs it, but it was not given: its code is missing",
+            path.display()
+        );
     }
     for limit in missing_units(&program.units, &parts) {
         eprintln!("covsched: {limit}");
@@ -73,16 +88,31 @@ fn describe(error: &BitcodeError) -> Failure {
 struct Program {
     sections: Vec<(PathBuf, Vec<u8>)>,
     units: Vec<UnitTable>,
+    /// Hashes of the tables in linked files; `None` if no file is linked.
+    linked: Option<HashSet<u64>>,
+    /// Shared objects that the linked files need.
+    needed: BTreeSet<PathBuf>,
     /// Linkage names of all functions that they define.
     functions: HashSet<String>,
 }
 
 impl Program {
-    fn add_file(&mut self, path: &Path) -> Result<(), Failure> {
-        let binary = Binary::read(path)?;
-        if !binary.bytes().starts_with(&object::archive::MAGIC) {
-            return self.add_binary(&binary, true);
+    /// A file without site tables is an error.
+    fn add_binary(&mut self, binary: &Binary) -> Result<(), Failure> {
+        let file = binary.parse()?;
+        let tables = elf::site_tables(binary.path(), &file)?;
+        if matches!(file.kind(), ObjectKind::Executable | ObjectKind::Dynamic) {
+            let hashes = tables.units.iter().map(|unit| unit.hash);
+            self.linked.get_or_insert_with(HashSet::new).extend(hashes);
+            self.needed.extend(shared_objects(binary.path(), &file));
         }
+        self.add_contents(binary.path(), &file, tables.units);
+        Ok(())
+    }
+
+    /// Members that do not belong to the program, as two that define one function, would not fit together.
+    fn add_archive(&mut self, binary: &Binary) -> Result<(), Failure> {
+        let path = binary.path();
         let damaged = |error: object::Error| Failure::bad(format!("{}: {error}", path.display()));
         let archive = ArchiveFile::parse(binary.bytes()).map_err(damaged)?;
         for member in archive.members() {
@@ -90,25 +120,59 @@ impl Program {
             let name = String::from_utf8_lossy(member.name());
             let place = PathBuf::from(format!("{}({name})", path.display()));
             let bytes = member.data(binary.bytes()).map_err(damaged)?.to_vec();
-            self.add_binary(&Binary::part(place, bytes), false)?;
+            let member = Binary::part(place, bytes);
+            let file = match member.parse() {
+                Ok(file) => file,
+                Err(failure) => {
+                    eprintln!("covsched: left out: {failure}");
+                    continue;
+                }
+            };
+            // A member that covsched did not compile is one of many; its functions are named where they matter.
+            let units =
+                elf::site_tables(member.path(), &file).map_or_else(|_| Vec::new(), |tables| tables.units);
+            if units.is_empty() || self.is_linked(&units) {
+                self.add_contents(member.path(), &file, units);
+            }
         }
         Ok(())
     }
 
-    /// `needed`: whether a file without site tables is an error; in an archive it is one member of many.
-    fn add_binary(&mut self, binary: &Binary, needed: bool) -> Result<(), Failure> {
-        let file = binary.parse()?;
-        match elf::site_tables(binary.path(), &file) {
-            Ok(tables) => self.units.extend(tables.units),
-            Err(failure) if needed => return Err(failure),
-            Err(_) => {}
+    /// Needed objects, and those that they need, whose units are not among those of the files: a copy under another
+    /// name counts as given. Objects that covsched did not compile have no bitcode to give.
+    fn objects_not_given(&self) -> BTreeSet<PathBuf> {
+        let given: HashSet<u64> = self.units.iter().map(|unit| unit.hash).collect();
+        let mut missing = BTreeSet::new();
+        let mut seen = self.needed.clone();
+        let mut open: Vec<PathBuf> = self.needed.iter().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Ok(binary) = Binary::read(&path) else { continue };
+            let Ok(file) = binary.parse() else { continue };
+            let Ok(tables) = elf::site_tables(&path, &file) else { continue };
+            open.extend(shared_objects(&path, &file).into_iter().filter(|next| seen.insert(next.clone())));
+            if tables.units.iter().any(|unit| !given.contains(&unit.hash)) {
+                missing.insert(path);
+            }
         }
-        if let Some(section) = elf::section(&file, BITCODE_SECTION) {
-            self.sections.push((binary.path().to_owned(), section));
-        }
-        self.functions.extend(elf::symbols(&file, SymbolKind::Text).into_iter().map(|symbol| symbol.name));
-        Ok(())
+        missing
     }
+
+    fn is_linked(&self, units: &[UnitTable]) -> bool {
+        let Some(linked) = &self.linked else { return true };
+        units.iter().any(|unit| linked.contains(&unit.hash))
+    }
+
+    fn add_contents(&mut self, path: &Path, file: &object::File<'_>, units: Vec<UnitTable>) {
+        self.units.extend(units);
+        if let Some(section) = elf::section(file, BITCODE_SECTION) {
+            self.sections.push((path.to_owned(), section));
+        }
+        self.functions.extend(elf::symbols(file, SymbolKind::Text).into_iter().map(|symbol| symbol.name));
+    }
+}
+
+fn shared_objects(path: &Path, file: &object::File<'_>) -> Vec<PathBuf> {
+    needed::shared_objects(path, file, &std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default())
 }
 
 /// Units of the site tables that have no part, in words.

@@ -41,6 +41,11 @@ impl Binary {
         &self.bytes
     }
 
+    /// Whether it is a library of object files.
+    pub fn is_archive(&self) -> bool {
+        self.bytes.starts_with(&object::archive::MAGIC)
+    }
+
     /// Its parts.
     pub fn parse(&self) -> Result<object::File<'_>, Failure> {
         let what = |what: &str| {
@@ -49,8 +54,18 @@ impl Binary {
                 "{name}: {what}, so it was not compiled with covsched (build it with `covsched cc`)"
             ))
         };
+        let other = |what: &str| Err(Failure::bad(format!("{}: {what}", self.path.display())));
         if self.bytes.starts_with(b"#!") {
             return Err(what("is a script"));
+        }
+        // Plain, and in the wrapper that other platforms use.
+        if self.bytes.starts_with(b"BC\xc0\xde") || self.bytes.starts_with(b"\xde\xc0\x17\x0b") {
+            return other(
+                "is LLVM bitcode, as -flto makes it, and no ELF file yet: give what it is linked into",
+            );
+        }
+        if self.is_archive() || self.bytes.starts_with(&object::archive::THIN_MAGIC) {
+            return other("is an archive: give what it is linked into, or its members");
         }
         if !self.bytes.starts_with(b"\x7fELF") {
             return Err(what("is no ELF file"));
@@ -86,7 +101,8 @@ pub fn site_tables(path: &Path, file: &object::File<'_>) -> Result<SiteTables, F
     let Some(bytes) = section(file, site::SECTION) else {
         return Err(Failure::bad(format!(
             "{name}: was not compiled with covsched: it has no site tables (section {}). \
-             Build it with `covsched cc`, or with clang and -fpass-plugin=libcovsched.so",
+             Build it with `covsched cc`, or with clang and -fpass-plugin=libcovsched.so. `covsched cc` adds nothing \
+             with -ffreestanding or -mcmodel=kernel, nor with -nostdlib, -nodefaultlibs or -nolibc without -lc",
             site::SECTION
         )));
     };
@@ -122,4 +138,25 @@ pub fn symbols(file: &object::File<'_>, kind: SymbolKind) -> Vec<Symbol> {
     symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
     symbols.dedup_by(|a, b| a.address == b.address && a.name == b.name);
     symbols
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_no_elf_files_are_called_what_they_are() {
+        for (bytes, expected) in [
+            (&b"BC\xc0\xde\x35\x14"[..], "a.o: is LLVM bitcode"),
+            (b"!<arch>\n", "a.o: is an archive"),
+            (b"!<thin>\n", "a.o: is an archive"),
+            (b"#!/bin/sh\n", "a.o: is a script, so it was not compiled with covsched"),
+            (b"text", "a.o: is no ELF file, so it was not compiled with covsched"),
+            (b"\x7fELF", "a.o: cannot be read as an ELF file"),
+        ] {
+            let binary = Binary::part("a.o".into(), bytes.to_vec());
+            let failure = binary.parse().unwrap_err().to_string();
+            assert!(failure.starts_with(expected), "{failure}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ mod elf;
 mod failure;
 mod install;
 mod names;
+mod needed;
 mod record;
 mod schedule_file;
 mod show;

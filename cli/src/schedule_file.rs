@@ -51,20 +51,27 @@ pub fn write(schedule: &Schedule, path: &Path) -> Result<(), Failure> {
         io::ErrorKind::InvalidInput => Failure::Bug(format!("a schedule that cannot be written: {error}")),
         _ => Failure::file(path, &error),
     };
-    // A device or pipe cannot be replaced by a file.
-    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+    if is_special(path) {
         return File::options()
             .write(true)
             .open(path)
             .and_then(|file| write_all(schedule, file))
             .map_err(failed);
     }
-    let temporary = temporary_beside(path);
+    // What a link names is replaced, not the link.
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let temporary = temporary_beside(&place);
     let written = File::create(&temporary).and_then(|file| write_all(schedule, file));
-    written.and_then(|()| fs::rename(&temporary, path)).map_err(|error| {
+    written.and_then(|()| fs::rename(&temporary, &place)).map_err(|error| {
         let _ = fs::remove_file(&temporary);
         failed(error)
     })
+}
+
+/// Whether it is there and no regular file: a device or pipe, which cannot be replaced by a file and has no
+/// place beside it.
+pub fn is_special(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
 fn write_all(schedule: &Schedule, file: File) -> io::Result<()> {
@@ -101,6 +108,18 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         assert!(write(&schedule(), &folder.path().join("missing/a.sched")).is_err());
         write(&schedule(), Path::new("/dev/null")).unwrap();
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_names_is_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, link) = (folder.path().join("file.sched"), folder.path().join("link.sched"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink("file.sched", &link).unwrap();
+        write(&schedule(), &link).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert!(ScheduleFile::read_verified(&file).is_ok());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

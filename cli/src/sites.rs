@@ -44,7 +44,10 @@ fn write_text(tables: &elf::SiteTables, out: &mut impl Write) -> io::Result<()> 
         let bitcode = if unit.has_bitcode { "" } else { ", no bitcode" };
         writeln!(out, "\n{} ({} sites{bitcode})", unit.unit, unit.sites.len())?;
         for site in &unit.sites {
-            let place = format!("{}:{}:{}", site.file, site.line, site.column);
+            let place = match site.file.as_str() {
+                "" => "-".to_owned(),
+                file => format!("{file}:{}:{}", site.line, site.column),
+            };
             let callee = demangle(&site.callee);
             let arrow = if callee.is_empty() { "" } else { " -> " };
             let (id, kind, function) = (site.id, site.kind.name(), demangle(&site.function));
@@ -82,4 +85,30 @@ fn write_json(tables: &elf::SiteTables, out: &mut impl Write) -> io::Result<()> 
         &json!({ "program": tables.program.to_string(), "units": units }),
     )?;
     writeln!(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use covsched_core::site::{Site, SiteKind, UnitTable};
+    use covsched_core::{ProgramId, SiteId};
+
+    #[test]
+    fn a_site_without_a_place_has_a_dash() {
+        let site = |file: &str, line, column| Site {
+            id: SiteId(1),
+            kind: SiteKind::Entry,
+            file: file.into(),
+            line,
+            column,
+            function: "main".into(),
+            callee: String::new(),
+        };
+        let sites = vec![site("", 0, 0), site("a.c", 3, 1)];
+        let unit = UnitTable { unit: "a.c".into(), hash: 1, has_bitcode: true, sites };
+        let mut text = Vec::new();
+        write_text(&elf::SiteTables { program: ProgramId(1), units: vec![unit] }, &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains(" -  ") && text.contains(" a.c:3:1 ") && !text.contains(":0"), "{text}");
+    }
 }

@@ -14,11 +14,12 @@ pub struct Arguments {
     file: PathBuf,
 }
 
-/// Exit code 0: it is; 1: it is not, and the line says why; 2: not a schedule.
+/// Exit code 0: it is; 1: its order is not legal, and the line says why; 2: not a schedule, or not well-formed, as
+/// for the commands that read one.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let file = ScheduleFile::read(&arguments.file)?;
     verify::verify(&file.schedule)
-        .map_err(|fault| Failure::Found(format!("{} (not well-formed)", file.describe(&fault))))?;
+        .map_err(|fault| Failure::bad(format!("{} (not well-formed)", file.describe(&fault))))?;
     legal::check(&file.schedule)
         .map_err(|fault| Failure::Found(format!("{} (not a legal order)", file.describe(&fault))))?;
     Ok(ExitCode::SUCCESS)

@@ -12,7 +12,7 @@ use std::path::Path;
 pub enum Stage {
     /// Nothing that covsched takes part in.
     Other,
-    /// To assembly, object or bitcode.
+    /// To assembly, object, bitcode or a precompiled header.
     Compile,
     /// To a linked file.
     Link,
@@ -35,6 +35,8 @@ pub struct Analysis {
     /// No dynamic linker at run time, or one in the executable.
     pub is_static: bool,
     pub lto: bool,
+    /// Linked with ThreadSanitizer.
+    pub thread_sanitizer: bool,
     /// What `-fuse-ld=` or `--ld-path=` says.
     pub linker: Option<String>,
     /// A shared object must not refer to symbols that it does not define.
@@ -134,10 +136,18 @@ const NO_CODE: &[&str] = &[
     "-extract-api",
 ];
 
+/// Endings of files that clang takes for headers, which it precompiles.
+const HEADER_ENDINGS: &[&str] = &["h", "H", "hh", "hpp", "hxx"];
+
 /// How deep response files may name others, as a guard against circles.
 const DEEPEST_RESPONSE: u32 = 16;
 
 impl Analysis {
+    /// Whether the linker was named, and its name has this in it.
+    pub fn links_with(&self, name: &str) -> bool {
+        self.linker.as_deref().is_some_and(|linker| linker.contains(name))
+    }
+
     /// Looks at the arguments; `read_response` gives the words of a response file.
     pub fn of(user: &[OsString], read_response: &dyn Fn(&Path) -> Option<Vec<String>>) -> Analysis {
         let mut words = Vec::new();
@@ -151,7 +161,7 @@ impl Analysis {
         }
         while let Some(word) = rest.next() {
             if word == "--" {
-                scan.inputs += rest.by_ref().count();
+                rest.by_ref().for_each(|word| scan.input(word));
             } else {
                 scan.word(word, &mut rest);
             }
@@ -171,6 +181,10 @@ fn expand(word: String, read: &dyn Fn(&Path) -> Option<Vec<String>>, depth: u32,
 #[derive(Default)]
 struct Scan {
     inputs: usize,
+    /// How many of the inputs are headers.
+    headers: usize,
+    /// What `-x` says of the inputs after it; `None` if their endings do.
+    language: Option<String>,
     no_code: bool,
     compile_only: bool,
     freestanding: bool,
@@ -180,6 +194,7 @@ struct Scan {
     without_libraries: bool,
     names_libc: bool,
     lto: bool,
+    thread_sanitizer: bool,
     linker: Option<String>,
     refuses_undefined: bool,
 }
@@ -187,7 +202,7 @@ struct Scan {
 impl Scan {
     fn word<'a>(&mut self, word: &'a str, rest: &mut impl Iterator<Item = &'a str>) {
         match word {
-            "-" => self.inputs += 1,
+            "-" => self.input(word),
             "-c" | "-S" | "--compile" | "--assemble" => self.compile_only = true,
             "-shared" | "--shared" => self.shared = true,
             "-r" => self.relocatable = true,
@@ -203,9 +218,11 @@ impl Scan {
             "-z" => self.linker_words(["-z", rest.next().unwrap_or_default()].into_iter()),
             _ if NO_CODE.contains(&word) => self.no_code = true,
             _ if WITH_VALUE.contains(&word) => {
-                let value = rest.next();
-                if word == "-l" {
-                    self.library(value.unwrap_or_default());
+                let value = rest.next().unwrap_or_default();
+                match word {
+                    "-l" => self.library(value),
+                    "-x" | "--language" => self.language(value),
+                    _ => {}
                 }
             }
             _ => self.joined(word),
@@ -217,6 +234,10 @@ impl Scan {
             self.linker_words(words.split(','));
         } else if word.starts_with("-flto=") {
             self.lto = true;
+        } else if let Some(names) = word.strip_prefix("-fsanitize=") {
+            self.thread_sanitizer |= names.split(',').any(|name| name == "thread");
+        } else if let Some(names) = word.strip_prefix("-fno-sanitize=") {
+            self.thread_sanitizer &= !names.split(',').any(|name| matches!(name, "thread" | "all"));
         } else if let Some(name) = word.strip_prefix("-fuse-ld=").or_else(|| word.strip_prefix("--ld-path="))
         {
             self.linker = Some(name.to_owned());
@@ -224,9 +245,25 @@ impl Scan {
             self.linker_words(["-z", keyword].into_iter());
         } else if let Some(name) = word.strip_prefix("-l") {
             self.library(name);
+        } else if let Some(name) = word.strip_prefix("-x").or_else(|| word.strip_prefix("--language=")) {
+            self.language(name);
         } else if !word.starts_with('-') {
-            self.inputs += 1;
+            self.input(word);
         }
+    }
+
+    fn language(&mut self, name: &str) {
+        self.language = Some(name.to_owned()).filter(|name| name != "none");
+    }
+
+    fn input(&mut self, name: &str) {
+        self.inputs += 1;
+        let ending = || Path::new(name).extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+        let is_header = match &self.language {
+            Some(language) => language.contains("-header"),
+            None => HEADER_ENDINGS.contains(&ending()),
+        };
+        self.headers += usize::from(is_header);
     }
 
     /// A library is something to link, as a file is.
@@ -253,7 +290,7 @@ impl Scan {
         let without_libc = self.without_libraries && !self.names_libc;
         let stage = if self.inputs == 0 || self.no_code || self.freestanding || without_libc {
             Stage::Other
-        } else if self.compile_only {
+        } else if self.compile_only || self.headers == self.inputs {
             Stage::Compile
         } else {
             Stage::Link
@@ -267,6 +304,7 @@ impl Scan {
             },
             is_static: self.is_static,
             lto: self.lto,
+            thread_sanitizer: self.thread_sanitizer,
             linker: self.linker,
             refuses_undefined: self.refuses_undefined,
         }

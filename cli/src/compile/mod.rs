@@ -9,15 +9,16 @@
 //! - where it links an executable: the runtime's archive, `-u` for the symbol that makes the linker take it
 //!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), the
 //!   interposers, and the export of the hooks, for shared objects that refer to them. A static executable
-//!   exports nothing and has no interposers, which would stand beside the C library's own definitions;
-//! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end, for the
-//!   hooks are in the executable;
+//!   exports nothing and has no interposers, which would stand beside the C library's own definitions; one with
+//!   ThreadSanitizer has none either, for they would hide synchronization from its own interceptors;
+//! - where it links a shared object with `-z defs` or `--no-undefined`: `-Wl,-z,undefs` at the end (gold: a word
+//!   of its own), for the hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
 //!
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
 //! (`--version`, `-print-...`), for `-cc1`, and for code that is not hosted (`-ffreestanding`, `-mcmodel=kernel`;
 //! `-nostdlib` and its like without a `-lc`): it has no threads of the kind that covsched knows, and no C library
-//! for the runtime. `record` refuses such a program with the reason.
+//! for the runtime. That holds with `-c` too. `record` and `sites` refuse such a file and name these options.
 
 mod arguments;
 mod response;
@@ -66,19 +67,27 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
             LinkKind::Executable => {
                 front.push("-Wl,-u,covsched_register".into());
                 if !analysis.is_static {
-                    front.push(libraries.interposers.clone().into_os_string());
+                    if !analysis.thread_sanitizer {
+                        front.push(libraries.interposers.clone().into_os_string());
+                    }
                     // gold knows no patterns here.
-                    let gold = analysis.linker.as_deref().is_some_and(|linker| linker.contains("gold"));
+                    let gold = analysis.links_with("gold");
                     let export = if gold { "--export-dynamic" } else { "--export-dynamic-symbol=covsched_*" };
                     front.push(format!("-Wl,{export}").into());
                 }
                 front.push(libraries.runtime.clone().into_os_string());
             }
+            // It knows no `-z undefs`.
+            LinkKind::Shared if analysis.refuses_undefined && analysis.links_with("gold") => {
+                back.push("-Wl,--unresolved-symbols=ignore-all".into());
+            }
             LinkKind::Shared if analysis.refuses_undefined => back.push("-Wl,-z,undefs".into()),
             LinkKind::Shared | LinkKind::Relocatable => {}
         }
-        if analysis.lto && analysis.linker.as_deref().is_some_and(|linker| linker.contains("lld")) {
-            front.push(joined("-Wl,--load-pass-plugin=", &libraries.plugin));
+        if analysis.lto && analysis.links_with("lld") {
+            // -Wl would split a path at its commas.
+            front.push("-Xlinker".into());
+            front.push(joined("--load-pass-plugin=", &libraries.plugin));
         }
     }
     front.push("--end-no-unused-arguments".into());

@@ -72,6 +72,23 @@ fn compiling_and_linking_are_told_apart() {
 }
 
 #[test]
+fn headers_are_precompiled_and_not_linked() {
+    for line in [
+        "h.h",
+        "a.hpp b.hh -O2",
+        "-x c-header h.h -o h.h.pch",
+        "-xc++-header header -o h.pch",
+        "--language=c-header header",
+        "-x c++-header -- strange",
+    ] {
+        assert_eq!(analyze(line).stage, Stage::Compile, "{line}");
+    }
+    for line in ["a.c h.h", "-x c h.h", "-x c-header h.h -x none a.o", "-include-pch h.h.pch a.c"] {
+        assert_eq!(analyze(line).stage, Stage::Link, "{line}");
+    }
+}
+
+#[test]
 fn an_executable_gets_the_runtime_and_exports_it() {
     assert_eq!(
         full("-O2 a.c -o app"),
@@ -81,6 +98,17 @@ fn an_executable_gets_the_runtime_and_exports_it() {
     );
     assert!(full("-fuse-ld=gold a.c").contains("-Wl,--export-dynamic "));
     assert!(!full("-static a.c").contains("interpose") && !full("-static a.c").contains("export"));
+}
+
+#[test]
+fn the_thread_sanitizer_keeps_its_own_interceptors() {
+    for line in ["-fsanitize=thread a.c", "-fsanitize=undefined,thread a.o"] {
+        assert!(!full(line).contains("interpose"), "{line}");
+        assert!(full(line).contains("_rt.a") && full(line).contains("--export-dynamic-symbol"), "{line}");
+    }
+    for line in ["-fsanitize=address a.c", "-fsanitize=thread -fno-sanitize=all a.c"] {
+        assert!(full(line).contains("interpose"), "{line}");
+    }
 }
 
 #[test]
@@ -98,13 +126,14 @@ fn a_shared_object_may_refer_to_the_hooks() {
     ] {
         assert!(full(line).ends_with("a.o -Wl,-z,undefs"), "{line}");
     }
+    assert!(full("-shared -fuse-ld=gold -z defs a.o").ends_with("a.o -Wl,--unresolved-symbols=ignore-all"));
     assert!(full("-shared -Wl,-z,defs -- a.o").ends_with("-Wl,-z,undefs -- a.o"));
     assert!(!full("-shared -Wl,-z,defs,-z,undefs a.o").ends_with("-Wl,-z,undefs"));
 }
 
 #[test]
 fn lld_loads_the_plugin_for_link_time_optimization() {
-    assert!(full("-flto -fuse-ld=lld a.o").contains("-Wl,--load-pass-plugin=/lib/libcovsched.so"));
+    assert!(full("-flto -fuse-ld=lld a.o").contains("-Xlinker --load-pass-plugin=/lib/libcovsched.so"));
     assert!(full("-flto=thin --ld-path=/usr/bin/ld.lld-16 a.o").contains("--load-pass-plugin"));
     assert!(!full("-flto a.o").contains("--load-pass-plugin"));
     assert!(!full("-flto -fno-lto -fuse-ld=lld a.o").contains("--load-pass-plugin"));

@@ -14,8 +14,21 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 /// A signal that came before the program was there.
 static EARLY: AtomicI32 = AtomicI32::new(0);
 
-/// Passes a signal on.
-extern "C" fn forward(signal: libc::c_int) {
+/// Signals that end covsched if nobody handles them. The terminal sends the first two to the program too.
+const SIGNALS: [libc::c_int; 7] =
+    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2, libc::SIGALRM];
+
+/// Passes a signal on, unless the program has it from the terminal.
+extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel gives it to a handler that was installed with SA_SIGINFO.
+    let sent_by_process = unsafe { (*info).si_code } <= libc::SI_USER;
+    if sent_by_process || !matches!(signal, libc::SIGINT | libc::SIGQUIT) {
+        deliver(signal);
+    }
+}
+
+/// Sends a signal to the program, or keeps it until the program is there.
+fn deliver(signal: libc::c_int) {
     match CHILD.load(Ordering::SeqCst) {
         0 => EARLY.store(signal, Ordering::SeqCst),
         child => {
@@ -26,33 +39,49 @@ extern "C" fn forward(signal: libc::c_int) {
     }
 }
 
-/// The terminal sends these to the program too.
-extern "C" fn leave_to_program(_: libc::c_int) {}
+/// The handlers, while the program runs. Dropped, they give way to what was there before: covsched itself may be
+/// interrupted while it writes a schedule.
+struct Forwarding {
+    before: Vec<(libc::c_int, libc::sigaction)>,
+}
 
-/// Installs a handler, unless the signal is ignored (as nohup does). Unlike "ignore", a handler does not pass to
-/// the program.
-fn handle(signal: libc::c_int, handler: extern "C" fn(libc::c_int)) {
-    // SAFETY: all zeros is a value of these plain C structs; the handler is a function of the right type
-    // that does only what is allowed in one.
-    unsafe {
-        let mut old: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, std::ptr::null(), &mut old);
-        if old.sa_sigaction == libc::SIG_IGN {
-            return;
+impl Forwarding {
+    /// Installs the handlers, except for signals that are ignored (as nohup does). Unlike "ignore", a handler
+    /// does not pass to the program.
+    fn begin() -> Forwarding {
+        let mut before = Vec::new();
+        for signal in SIGNALS {
+            // SAFETY: all zeros is a value of these plain C structs; the handler is a function of the right
+            // type that does only what is allowed in one.
+            unsafe {
+                let mut old: libc::sigaction = std::mem::zeroed();
+                libc::sigaction(signal, std::ptr::null(), &mut old);
+                if old.sa_sigaction == libc::SIG_IGN {
+                    continue;
+                }
+                let mut new: libc::sigaction = std::mem::zeroed();
+                new.sa_sigaction = forward as *const () as usize;
+                new.sa_flags = libc::SA_RESTART | libc::SA_SIGINFO;
+                libc::sigaction(signal, &new, std::ptr::null_mut());
+                before.push((signal, old));
+            }
         }
-        let mut new: libc::sigaction = std::mem::zeroed();
-        new.sa_sigaction = handler as usize;
-        new.sa_flags = libc::SA_RESTART;
-        libc::sigaction(signal, &new, std::ptr::null_mut());
+        Forwarding { before }
+    }
+}
+
+impl Drop for Forwarding {
+    fn drop(&mut self) {
+        for (signal, old) in &self.before {
+            // SAFETY: an action that sigaction itself gave.
+            unsafe { libc::sigaction(*signal, old, std::ptr::null_mut()) };
+        }
     }
 }
 
 /// Runs the program to its end.
 pub fn run(app: &Path, name: &OsStr, arguments: &[OsString], options: &OsStr) -> Result<Ended, Failure> {
-    handle(libc::SIGINT, leave_to_program);
-    handle(libc::SIGQUIT, leave_to_program);
-    handle(libc::SIGTERM, forward);
-    handle(libc::SIGHUP, forward);
+    let _forwarding = Forwarding::begin();
     let mut command = Command::new(app);
     command.arg0(name).args(arguments).env("COVSCHED_OPTIONS", options);
     let mut child =
@@ -61,10 +90,33 @@ pub fn run(app: &Path, name: &OsStr, arguments: &[OsString], options: &OsStr) ->
     CHILD.store(pid as i32, Ordering::SeqCst);
     let early = EARLY.swap(0, Ordering::SeqCst);
     if early != 0 {
-        forward(early);
+        deliver(early);
     }
     let status =
         child.wait().map_err(|error| Failure::bad(format!("cannot wait for {}: {error}", app.display())));
     CHILD.store(0, Ordering::SeqCst);
     Ok(Ended { pid, status: status? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn action(signal: libc::c_int) -> usize {
+        // SAFETY: all zeros is a value of this plain C struct, and a null action only asks.
+        unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(signal, std::ptr::null(), &mut now);
+            now.sa_sigaction
+        }
+    }
+
+    #[test]
+    fn signals_are_covscheds_own_again_after_the_run() {
+        let before = SIGNALS.map(action);
+        let ended =
+            run(Path::new("/bin/sh"), OsStr::new("sh"), &["-c".into(), "exit 4".into()], OsStr::new(""));
+        assert_eq!(ended.unwrap().status.code(), Some(4));
+        assert_eq!(SIGNALS.map(action), before);
+    }
 }

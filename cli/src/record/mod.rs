@@ -3,7 +3,7 @@
 //! The program keeps its input, output, exit code and signals: [`launch`]. The runtime in it writes a raw
 //! recording into a folder, which is then turned into one schedule for each process that recorded:
 //! `FILE.sched` for the program, `FILE.PID.sched` for a forked child, with `-N` behind the PID for what the
-//! process became by the Nth exec.
+//! process became by the Nth exec. Where FILE is a device or pipe there is only the program's own.
 
 mod launch;
 mod options;
@@ -83,7 +83,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             folder.path().display()
         )));
     }
-    for (image, logs) in &found {
+    let written = write_each(&found, root, |image, logs| {
         let last = !found.iter().any(|(other, _)| other.pid == image.pid && other.number > image.number);
         let how = match (last, image.pid == root.pid) {
             (false, _) => "it became another program by exec".to_owned(),
@@ -93,20 +93,46 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
             }
             (true, false) => "it ended in a way that covsched did not see".to_owned(),
         };
-        let place = output_for(&output, *image, root);
-        match write_schedule(&folder, *image, logs, &binary, name, &how, &place) {
+        let Some(place) = output_for(&output, image, root) else {
+            eprintln!(
+                "covsched: process {}: its schedule is not written, since {} is no regular file",
+                image.pid,
+                output.display()
+            );
+            return Ok(());
+        };
+        write_schedule(&folder, image, logs, &binary, name, &how, &place)
+    });
+    // What went wrong can be found only with the recording.
+    if let Err(Failure::Bug(_)) = written {
+        eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+    }
+    written.map(|()| ended.exit_code())
+}
+
+/// Writes the schedule of each process, the program's own first. A bug that one recording shows does not take the
+/// others away.
+fn write_each<T>(
+    found: &[(Image, T)],
+    root: Image,
+    mut write: impl FnMut(Image, &T) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    let (own, others): (Vec<_>, Vec<_>) = found.iter().partition(|(image, _)| *image == root);
+    let mut bug = None;
+    for (image, logs) in own.into_iter().chain(others) {
+        match write(*image, logs) {
             Ok(()) => {}
-            // What went wrong can be found only with the recording.
             Err(failure @ Failure::Bug(_)) => {
-                eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
-                return Err(failure);
+                if let Some(earlier) = bug.replace(failure) {
+                    eprintln!("covsched: {earlier}");
+                }
             }
             Err(failure) if *image == root => return Err(failure),
             // A child may have been killed before its recording had a head.
             Err(failure) => eprintln!("covsched: process {}: {failure}", image.pid),
         }
     }
-    Ok(ended.exit_code())
+    bug.map_or(Ok(()), Err)
 }
 
 /// Turns one image's recording into its schedule.
@@ -155,13 +181,21 @@ fn find_program(name: &OsStr) -> Result<PathBuf, Failure> {
         return Ok(PathBuf::from(name));
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let mut candidates = std::env::split_paths(&path).map(|folder| folder.join(name));
-    candidates.find(|candidate| candidate.is_file()).ok_or_else(|| {
+    search(&path, name).ok_or_else(|| {
         let name = name.to_string_lossy();
         let hint =
             if Path::new(&*name).exists() { format!("; did you mean ./{name}?") } else { String::new() };
         Failure::bad(format!("{name}: No such file in PATH{hint}"))
     })
+}
+
+/// The first file of this name in a list of folders that may be executed.
+fn search(path: &OsStr, name: &OsStr) -> Option<PathBuf> {
+    use std::os::unix::fs::PermissionsExt;
+    let is_program = |file: &PathBuf| {
+        file.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
+    };
+    std::env::split_paths(path).map(|folder| folder.join(name)).find(is_program)
 }
 
 fn default_output(app: &Path) -> PathBuf {
@@ -184,7 +218,7 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
         return Err(Failure::bad(format!("{}: is a folder", output.display())));
     }
     // A device, such as /dev/null, is written in place.
-    if output.exists() && !output.is_file() {
+    if schedule_file::is_special(output) {
         return Ok(());
     }
     tempfile::tempfile_in(folder)
@@ -192,10 +226,13 @@ fn check_writable(output: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::bad(format!("{}: cannot write to its folder: {error}", output.display())))
 }
 
-/// `FILE.sched`, or `FILE.PID.sched` for other processes.
-fn output_for(output: &Path, image: Image, root: Image) -> PathBuf {
+/// `FILE.sched`, or `FILE.PID.sched` for other processes; these have no place beside a device.
+fn output_for(output: &Path, image: Image, root: Image) -> Option<PathBuf> {
     if image == root {
-        return output.to_owned();
+        return Some(output.to_owned());
+    }
+    if schedule_file::is_special(output) {
+        return None;
     }
     let number = if image.number == 0 { String::new() } else { format!("-{}", image.number) };
     let stem = if output.extension() == Some(OsStr::new("sched")) {
@@ -205,7 +242,7 @@ fn output_for(output: &Path, image: Image, root: Image) -> PathBuf {
     };
     let mut name = stem.into_os_string();
     name.push(format!(".{}{number}.sched", image.pid));
-    PathBuf::from(name)
+    Some(PathBuf::from(name))
 }
 
 fn is_running(pid: u32) -> bool {
@@ -255,10 +292,13 @@ mod tests {
     fn other_processes_get_files_of_their_own() {
         let root = Image { pid: 7, number: 0 };
         let place = |pid, number| output_for(Path::new("d/app.sched"), Image { pid, number }, root);
-        assert_eq!(place(7, 0), Path::new("d/app.sched"));
-        assert_eq!(place(8, 0), Path::new("d/app.8.sched"));
-        assert_eq!(place(7, 1), Path::new("d/app.7-1.sched"));
-        assert_eq!(output_for(Path::new("out"), Image { pid: 8, number: 0 }, root), Path::new("out.8.sched"));
+        assert_eq!(place(7, 0).unwrap(), Path::new("d/app.sched"));
+        assert_eq!(place(8, 0).unwrap(), Path::new("d/app.8.sched"));
+        assert_eq!(place(7, 1).unwrap(), Path::new("d/app.7-1.sched"));
+        let child = Image { pid: 8, number: 0 };
+        assert_eq!(output_for(Path::new("out"), child, root).unwrap(), Path::new("out.8.sched"));
+        assert_eq!(output_for(Path::new("/dev/null"), child, root), None);
+        assert_eq!(output_for(Path::new("/dev/null"), root, root).unwrap(), Path::new("/dev/null"));
         assert_eq!(default_output(Path::new("../x/app.v2")), Path::new("app.v2.sched"));
     }
 
@@ -267,6 +307,36 @@ mod tests {
         assert!(check_writable(Path::new("/nonexistent/a.sched")).is_err());
         assert!(check_writable(Path::new("/")).is_err());
         assert!(check_writable(Path::new("a.sched")).is_ok());
+    }
+
+    #[test]
+    fn a_bug_in_a_childs_recording_does_not_take_the_others_away() {
+        let image = |pid| Image { pid, number: 0 };
+        let mut order = Vec::new();
+        let outcome = write_each(&[(image(5), ()), (image(7), ()), (image(8), ())], image(7), |image, ()| {
+            order.push(image.pid);
+            if image.pid == 5 {
+                return Err(Failure::Bug("inconsistent".into()));
+            }
+            Ok(())
+        });
+        assert_eq!(order, [7, 5, 8]);
+        assert!(matches!(outcome, Err(Failure::Bug(_))));
+        let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::bad("no head")));
+        assert!(outcome.is_ok());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_executed_is_passed_over() {
+        use std::os::unix::fs::PermissionsExt;
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        for (folder, mode) in folders.iter().zip([0o644, 0o755]) {
+            let file = folder.path().join("app");
+            std::fs::write(&file, "").unwrap();
+            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+        let path = std::env::join_paths(folders.iter().map(|folder| folder.path())).unwrap();
+        assert_eq!(search(&path, OsStr::new("app")), Some(folders[1].path().join("app")));
     }
 
     #[test]

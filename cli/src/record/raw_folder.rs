@@ -1,6 +1,8 @@
-//! The folder for the raw recording: in memory if there is room, else beside the schedule; gone afterwards.
+//! The folder for the raw recording: in memory if there is room, else beside the schedule, or with other temporary
+//! files if the schedule goes to a device; gone afterwards.
 
 use crate::failure::Failure;
+use crate::schedule_file::is_special;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,14 +20,12 @@ impl RawFolder {
     /// Makes the folder.
     pub fn make(wanted: Option<&Path>, output: &Path) -> Result<RawFolder, Failure> {
         let memory = Path::new("/dev/shm");
-        let beside =
-            output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let parent = match wanted {
-            Some(folder) => folder,
-            None if free_space(memory) >= ROOM_IN_MEMORY => memory,
-            None => beside,
+            Some(folder) => folder.to_owned(),
+            None if free_space(memory) >= ROOM_IN_MEMORY => memory.to_owned(),
+            None => on_disk(output),
         };
-        let absolute = std::path::absolute(parent).unwrap_or_else(|_| parent.to_owned());
+        let absolute = std::path::absolute(&parent).unwrap_or_else(|_| parent.clone());
         let made = tempfile::Builder::new().prefix("covsched-").tempdir_in(absolute);
         let folder = made.map_err(|error| {
             Failure::bad(format!("cannot make a folder for the recording in {}: {error}", parent.display()))
@@ -44,6 +44,15 @@ impl RawFolder {
     }
 }
 
+/// Where there is room if memory has none. A folder of devices is no place for files.
+fn on_disk(output: &Path) -> PathBuf {
+    if is_special(output) {
+        return std::env::temp_dir();
+    }
+    let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    beside.unwrap_or(Path::new(".")).to_owned()
+}
+
 /// Bytes that this user may still write; 0 if there is no such file system.
 fn free_space(path: &Path) -> u64 {
     let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return 0 };
@@ -60,6 +69,13 @@ fn free_space(path: &Path) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_schedule_on_a_device_has_nothing_beside_it() {
+        assert_eq!(on_disk(Path::new("/dev/null")), std::env::temp_dir());
+        assert_eq!(on_disk(Path::new("d/a.sched")), Path::new("d"));
+        assert_eq!(on_disk(Path::new("a.sched")), Path::new("."));
+    }
 
     #[test]
     fn the_folder_goes_away() {
