@@ -7,12 +7,14 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
 
 /// The program; 0 before it is there and after it ended.
 static CHILD: AtomicI32 = AtomicI32::new(0);
 /// A signal that came before the program was there.
 static EARLY: AtomicI32 = AtomicI32::new(0);
+/// Signals that were passed on: a bit each.
+static PASSED_ON: AtomicU32 = AtomicU32::new(0);
 
 /// Signals that end covsched if nobody handles them. The terminal sends the first two to the program too.
 const SIGNALS: [libc::c_int; 7] =
@@ -32,12 +34,17 @@ fn deliver(signal: libc::c_int) {
     match CHILD.load(Ordering::SeqCst) {
         0 => EARLY.store(signal, Ordering::SeqCst),
         child => {
+            PASSED_ON.fetch_or(1 << signal, Ordering::SeqCst);
             // SAFETY: kill may be called in a signal handler; it changes nothing but errno, and the
             // interrupted call is wait, which std repeats.
             unsafe { libc::kill(child, signal) };
         }
     }
 }
+
+/// For one more of the signals that ended the program: timeout, for one, sends it to covsched and then to its whole
+/// group, and the second must not cost the schedule.
+extern "C" fn disregard(_: libc::c_int) {}
 
 /// The handlers, while the program runs. Dropped, they give way to what was there before: covsched itself may be
 /// interrupted while it writes a schedule.
@@ -72,9 +79,16 @@ impl Forwarding {
 
 impl Drop for Forwarding {
     fn drop(&mut self) {
+        let passed_on = PASSED_ON.load(Ordering::SeqCst);
         for (signal, old) in &self.before {
-            // SAFETY: an action that sigaction itself gave.
-            unsafe { libc::sigaction(*signal, old, std::ptr::null_mut()) };
+            let mut action = *old;
+            if passed_on & (1 << signal) != 0 {
+                action.sa_sigaction = disregard as *const () as usize;
+                // After one signal the default is back.
+                action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
+            }
+            // SAFETY: an action that sigaction itself gave, or with a handler of the right type that does nothing.
+            unsafe { libc::sigaction(*signal, &action, std::ptr::null_mut()) };
         }
     }
 }
@@ -111,12 +125,23 @@ mod tests {
         }
     }
 
+    fn shell(script: &str) -> std::process::ExitStatus {
+        let arguments = ["-c".into(), script.into()];
+        run(Path::new("/bin/sh"), OsStr::new("sh"), &arguments, OsStr::new("")).unwrap().status
+    }
+
+    // One test, since signal handlers belong to the whole process.
     #[test]
-    fn signals_are_covscheds_own_again_after_the_run() {
+    fn signals_reach_the_program_and_are_covscheds_own_again_after_the_run() {
+        use std::os::unix::process::ExitStatusExt;
         let before = SIGNALS.map(action);
-        let ended =
-            run(Path::new("/bin/sh"), OsStr::new("sh"), &["-c".into(), "exit 4".into()], OsStr::new(""));
-        assert_eq!(ended.unwrap().status.code(), Some(4));
+        assert_eq!(shell("exit 4").code(), Some(4));
+        assert_eq!(SIGNALS.map(action), before);
+
+        assert_eq!(shell("kill -USR1 $PPID; exec sleep 10").signal(), Some(libc::SIGUSR1));
+        // A late copy of the signal does no harm, once.
+        // SAFETY: raise has no preconditions.
+        unsafe { libc::raise(libc::SIGUSR1) };
         assert_eq!(SIGNALS.map(action), before);
     }
 }
