@@ -72,13 +72,13 @@ pub fn completed(thread: &Thread, floor: Clock, event: Event) -> Clock {
 /// As [`completed`], at a time that was read before the call.
 #[inline(always)]
 pub fn completed_since(thread: &Thread, time: u64, floor: Clock, event: Event) -> Clock {
-    write(thread, time, floor, event, |_| ()).0
+    ordered_since(thread, time, floor, event, |_| ()).0
 }
 
 /// Writes an event that is about to happen, has no object, and orders nothing but its own thread.
 #[inline(always)]
 pub fn announced_alone(thread: &Thread, event: Event) -> (Clock, Slot) {
-    write(thread, clock::now(), Clock(0), event, |_| ())
+    ordered_since(thread, clock::now(), Clock(0), event, |_| ())
 }
 
 /// Writes an event that is about to happen: after everything up to `floor`, and before what follows it where
@@ -88,7 +88,13 @@ pub fn ordered(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce
     ordered_since(thread, clock::now(), floor, event, publish)
 }
 
-/// As [`ordered`], at a time that was read before.
+/// Fills in the result of an announced event.
+#[inline(always)]
+pub fn returned(thread: &Thread, slot: Slot, result: i32) {
+    thread.log.set_result(slot, result);
+}
+
+/// As [`ordered`], at a time that was read before: what all of the above come to.
 #[inline(always)]
 pub fn ordered_since(
     thread: &Thread,
@@ -97,17 +103,6 @@ pub fn ordered_since(
     event: Event,
     publish: impl FnOnce(u64),
 ) -> (Clock, Slot) {
-    write(thread, time, floor, event, publish)
-}
-
-/// Fills in the result of an announced event.
-#[inline(always)]
-pub fn returned(thread: &Thread, slot: Slot, result: i32) {
-    thread.log.set_result(slot, result);
-}
-
-#[inline(always)]
-fn write(thread: &Thread, time: u64, floor: Clock, event: Event, publish: impl FnOnce(u64)) -> (Clock, Slot) {
     let log = &thread.log;
     let nesting = log.nesting.get();
     log.nesting.set(nesting + 1);

@@ -1,7 +1,7 @@
 //! Threads: descriptors, their numbers, and who is who.
 //!
-//! A descriptor is a page of a slab that is never given back but reused, so that a server with a million
-//! short threads does not grow. It is free again when the thread has ended and nobody can join it any more.
+//! A descriptor, a few pages with the thread's log, is never given back but reused, so that a server with a
+//! million short threads does not grow. It is free again when the thread has ended and nobody can join it any more.
 //! `pthread_t` values are reused by glibc: the registry maps them to the descriptor of the thread that has
 //! the value now, and numbers are given at creation.
 //!
@@ -288,7 +288,7 @@ fn list(thread: &'static Thread, pthread: c_ulong) {
     with_registry(|registry| registry.list(thread, pthread));
 }
 
-/// A thread that the caller is about to join, with its number.
+/// A thread that the caller is about to join.
 pub fn find_to_join(pthread: c_ulong) -> Option<&'static Thread> {
     with_registry(|registry| {
         let thread = registry.find(pthread)?;

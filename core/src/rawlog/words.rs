@@ -313,13 +313,13 @@ mod tests {
         ) {
             let mut dictionary = Dictionary::new();
             let mut bytes = Vec::new();
-            for (record, alone, hole) in &records {
+            for (record, in_turn, hole) in &records {
                 if *hole {
                     bytes.extend([0; 16]);
                     bytes.extend(open_word(3).to_le_bytes());
                     bytes.extend([0xff; 16]);
                 }
-                let encoded = if *alone { dictionary.encode(record) } else { without_dictionary(record) };
+                let encoded = if *in_turn { dictionary.encode(record) } else { without_dictionary(record) };
                 bytes.extend(bytes_of(encoded));
             }
             let read: Result<Vec<_>, _> = Decoder::new(&bytes).collect();
