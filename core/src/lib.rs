@@ -5,6 +5,7 @@
 //! - [`library`]: library calls that never synchronize
 //! - [`rawlog`]: what the runtime writes while it records
 //! - [`options`]: what `COVSCHED_OPTIONS` says
+//! - [`plan`]: what the runtime follows while it enforces a schedule
 //! - [`schedule`] (std): schedules, their text, their invariants, their legality
 #![cfg_attr(not(feature = "std"), no_std)]
 
@@ -13,6 +14,7 @@ pub mod hooks;
 pub mod ids;
 pub mod library;
 pub mod options;
+pub mod plan;
 pub mod rawlog;
 #[cfg(feature = "std")]
 pub mod schedule;

@@ -16,8 +16,43 @@ pub struct OptionRow {
 
 /// Every option.
 pub const OPTIONS: &[OptionRow] = &[
-    OptionRow { key: "mode", value: "off|record", default: "off", help: "what the hooks do" },
-    OptionRow { key: "log", value: "DIR", default: "none", help: "folder for the recording; must exist" },
+    OptionRow { key: "mode", value: "off|record|enforce", default: "off", help: "what the hooks do" },
+    OptionRow {
+        key: "log",
+        value: "DIR",
+        default: "none",
+        help: "folder for the recording; must exist. With mode=enforce: record as well",
+    },
+    OptionRow {
+        key: "plan",
+        value: "FILE",
+        default: "none",
+        help: "mode=enforce: the plan to follow; `covsched run` makes it, and FILE.status",
+    },
+    OptionRow {
+        key: "on-divergence",
+        value: "continue|abort",
+        default: "continue",
+        help: "what to do when the run leaves the schedule: go on without it, or end the process",
+    },
+    OptionRow {
+        key: "exitcode",
+        value: "0 to 255",
+        default: "66",
+        help: "with on-divergence=abort: the exit code",
+    },
+    OptionRow {
+        key: "stall",
+        value: "SECONDS",
+        default: "never",
+        help: "a thread that waits so long for its turn, while no other gets any further, has diverged",
+    },
+    OptionRow {
+        key: "fast-timeouts",
+        value: "1",
+        default: "0",
+        help: "a scheduled timeout does not wait for its deadline",
+    },
     OptionRow {
         key: "program",
         value: "16 hex digits",
