@@ -313,6 +313,8 @@ pub struct Progress {
     pub state: AtomicU32,
     /// The clock of its last step, if the run is recorded.
     pub clock: AtomicU64,
+    /// Its name to the kernel, as glibc writes it into mutexes.
+    pub tid: AtomicU32,
 }
 
 /// Bytes of a status file for so many threads.
