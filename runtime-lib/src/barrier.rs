@@ -74,7 +74,7 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
     let (flags, others) =
         unsafe { (barrier_flags(barrier), (barrier_count(barrier) as usize).saturating_sub(1)) };
     let event = Event::new(Op::pthread_barrier_wait, site, object).flags(flags);
-    let step = enforce::arrive(thread, &event.phase(Phase::Begin));
+    let step = enforce::arrive(thread, event.phase(Phase::Begin));
     let end_step =
         step.and_then(|begin| thread.follower.peek_after(1).filter(|end| enforce::is_end_of(begin, end)));
     let planned = end_step.map_or(RESULT_PENDING, |end| end.result);
@@ -118,10 +118,10 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
         None => (unsafe { interpose::real_barrier_wait(barrier) }, clock::last(object)),
     };
     let event = event.phase(Phase::End).result(result);
-    let step = step.and_then(|_| enforce::arrive(thread, &event));
+    let step = step.and_then(|_| enforce::arrive(thread, event));
     gate::completed(thread, Clock(floor), event);
     if let Some(step) = step {
-        enforce::done_with(thread, step, &event);
+        enforce::done_with(thread, step, event);
     }
     delay::point(thread);
     result

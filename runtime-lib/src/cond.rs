@@ -108,7 +108,7 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
 /// Its turn, if there is a plan: the condition variable and the mutex are those of the step.
 fn arrive(thread: &Thread, waiter: &Waiter) -> Option<&'static Step> {
     let event = waiter.event(Phase::Begin);
-    let step = enforce::arrive(thread, &event)?;
+    let step = enforce::arrive(thread, event)?;
     let mutex = waiter.mutex as usize;
     let is_the_mutex =
         enforce::is_at(step.aux, mutex) || enforce::bind_mutex(thread, step.aux, mutex, &event);
@@ -144,7 +144,7 @@ unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
             let slept = if slept != 0 && !give_up(waiter, false) { 0 } else { slept };
             let locked = real::pthread_mutex_lock(waiter.mutex);
             let result = if locked != 0 { locked } else { slept };
-            if enforce::arrive(thread, &waiter.event(Phase::End).result(result)).is_some() {
+            if enforce::arrive(thread, waiter.event(Phase::End).result(result)).is_some() {
                 let event = waiter.event(Phase::End).result(result);
                 enforce::divergence::found(thread, DivergenceKind::OtherResult, &event);
             }
@@ -159,7 +159,7 @@ unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
             };
             turn::sleep_until(thread, clock, deadline);
         }
-        let Some(step) = enforce::arrive(thread, &waiter.event(Phase::End)) else {
+        let Some(step) = enforce::arrive(thread, waiter.event(Phase::End)) else {
             let locked = real::pthread_mutex_lock(waiter.mutex);
             end(thread, waiter, locked, 0);
             return locked;
@@ -173,7 +173,7 @@ unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
         }
         waiter.node.waker.set(enforce::waker_clock(step));
         end(thread, waiter, result, 0);
-        enforce::done_with(thread, step, &waiter.event(Phase::End).result(result));
+        enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
         result
     }
 }
@@ -191,7 +191,7 @@ unsafe fn wait_outside(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
         }
         end(thread, waiter, result, 0);
         if let Some(step) = thread.follower.peek().filter(|end| enforce::is_end_of(step, end)) {
-            enforce::done_with(thread, step, &waiter.event(Phase::End).result(result));
+            enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
         }
         result
     }
@@ -331,7 +331,7 @@ unsafe fn wait_was_unwound(thread: &Thread, waiter: *mut c_void) {
     unsafe {
         let waiter = &*waiter.cast::<Waiter>().cast_const();
         give_up(waiter, true);
-        let step = enforce::arrive(thread, &waiter.event(Phase::End));
+        let step = enforce::arrive(thread, waiter.event(Phase::End));
         real::pthread_mutex_lock(waiter.mutex);
         end(thread, waiter, 0, FLAG_UNWOUND);
         if let Some(step) = step {
@@ -396,10 +396,10 @@ pub unsafe fn signal(op: Op, cond: *mut c_void, wake: Wake, site: SiteId) -> c_i
     delay::point(thread);
     // SAFETY: by the contract.
     let result = unsafe {
-        let step = enforce::arrive(thread, &Event::new(op, site, cond as usize));
+        let step = enforce::arrive(thread, Event::new(op, site, cond as usize));
         let result = signal_recorded(thread, op, cond, wake, site, step, false);
         if let Some(step) = step {
-            enforce::done_with(thread, step, &Event::new(op, site, cond as usize).result(result));
+            enforce::done_with(thread, step, Event::new(op, site, cond as usize).result(result));
         }
         result
     };

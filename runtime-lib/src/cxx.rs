@@ -87,7 +87,7 @@ unsafe extern "C" fn destroy(proxy: *mut c_void) {
                 gate::returned(creator, slot, libc::EAGAIN);
                 if let Some(step) = step {
                     let event = Event::new(Op::pthread_create, SiteId(step.site), 0).result(libc::EAGAIN);
-                    enforce::done_with(creator, step, &event);
+                    enforce::done_with(creator, step, event);
                 }
             }
             threads::not_created(thread);
@@ -109,7 +109,7 @@ pub unsafe fn std_thread_start(
         delay::point(creator);
         let number = threads::next_number();
         let event = Event::new(Op::pthread_create, site, 0).extra(u64::from(number));
-        let step = enforce::arrive(creator, &event);
+        let step = enforce::arrive(creator, event);
         let (clock, slot) = gate::announced_alone(creator, event);
         let Some(child) = threads::prepare(creator, number, clock, true, step) else {
             crate::meta::note_lost_records();
@@ -127,7 +127,7 @@ pub unsafe fn std_thread_start(
         threads::created(child, number, this.cast::<c_ulong>());
         gate::returned(creator, slot, 0);
         if let Some(step) = step {
-            enforce::done_with(creator, step, &event.result(0));
+            enforce::done_with(creator, step, event.result(0));
         }
         delay::point(creator);
     }

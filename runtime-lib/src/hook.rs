@@ -139,19 +139,20 @@ impl Call {
     /// # Safety
     /// The object is live, as `real` needs it too.
     #[inline(always)]
-    pub unsafe fn acquire(self, real: impl FnOnce() -> c_int) -> c_int {
+    pub unsafe fn acquire(self, real: impl Fn() -> c_int + Copy) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
         // SAFETY: by the contract.
-        let returned = unsafe {
-            self.acquire_in_turn(thread, real, |real| {
-                let returned = real();
-                self.record_acquired(thread, gate::now(), (self.result)(returned));
-                returned
-            })
-        };
-        delay::point(thread);
-        returned
+        unsafe {
+            let turn = self.acquire_in_turn(thread, real);
+            if let Taken::Returned(returned) = turn {
+                return returned;
+            }
+            let returned = real();
+            self.record_acquired(thread, gate::now(), (self.result)(returned));
+            self.acquired_freely(thread, turn);
+            returned
+        }
     }
 
     /// As [`Call::acquire`], for a lock that only threads of this process give up: if it had to wait, the one who
@@ -160,81 +161,96 @@ impl Call {
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub unsafe fn lock(self, real: impl FnOnce() -> c_int) -> c_int {
+    pub unsafe fn lock(self, real: impl Fn() -> c_int + Copy) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
         // SAFETY: by the contract.
-        let returned = unsafe {
-            self.acquire_in_turn(thread, real, |real| {
-                let mut time = gate::now();
-                let returned = real();
-                let result = (self.result)(returned);
-                if result == libc::EOWNERDEAD {
-                    // Its owner said nothing.
-                    time = gate::now();
-                }
-                self.record_acquired(thread, time, result);
-                returned
-            })
-        };
-        delay::point(thread);
-        returned
+        unsafe {
+            let turn = self.acquire_in_turn(thread, real);
+            if let Taken::Returned(returned) = turn {
+                return returned;
+            }
+            let mut time = gate::now();
+            let returned = real();
+            let result = (self.result)(returned);
+            if result == libc::EOWNERDEAD {
+                // Its owner said nothing.
+                time = gate::now();
+            }
+            self.record_acquired(thread, time, result);
+            self.acquired_freely(thread, turn);
+            returned
+        }
     }
 
-    /// Does it as the plan says, or freely if there is none.
+    #[inline(always)]
+    fn acquired_freely(self, thread: &Thread, turn: Taken) {
+        if let Taken::Vanishing = turn {
+            // It is still here.
+            enforce::divergence::found(thread, DivergenceKind::OtherOperation, &self.event());
+        }
+        delay::point(thread);
+    }
+
+    /// Does it as the plan says, if there is one.
     ///
     /// # Safety
     /// The object is live.
     #[inline(always)]
-    unsafe fn acquire_in_turn<R: FnOnce() -> c_int>(
-        self,
-        thread: &Thread,
-        real: R,
-        freely: impl FnOnce(R) -> c_int,
-    ) -> c_int {
-        let event = self.event();
-        let step = match enforce::arrive_where_cancelled(thread, &event) {
+    unsafe fn acquire_in_turn(self, thread: &Thread, real: impl Fn() -> c_int + Copy) -> Taken {
+        let step = match enforce::arrive_where_cancelled(thread, self.event()) {
             Turn::Step(step) => step,
-            Turn::Free => return freely(real),
-            Turn::Vanishes => {
-                let returned = freely(real);
-                // It is still here.
-                enforce::divergence::found(thread, DivergenceKind::OtherOperation, &event);
-                return returned;
-            }
+            Turn::Free => return Taken::Freely,
+            Turn::Vanishes => return Taken::Vanishing,
         };
         // SAFETY: by the contract.
         unsafe {
-            let result = match step.result {
-                _ if self.op.effect() == Effect::Read => (self.result)(real()),
-                0 | RESULT_PENDING | libc::EOWNERDEAD => self.obtain(thread, step),
-                // What others did in the recorded run, and need not do now.
-                libc::EBUSY | libc::EAGAIN | libc::EINTR => step.result,
-                libc::ETIMEDOUT => match self.deadline {
-                    Some((clock, deadline)) if !turn::sleep_until(thread, clock, deadline) => {
-                        return freely(real)
-                    }
-                    _ => step.result,
+            let succeeds = step.result == 0 && self.op.effect() != Effect::Read;
+            let result = if succeeds { attempt(self.op, self.object) } else { libc::EBUSY };
+            let result = match result {
+                libc::EBUSY | libc::EAGAIN => match self.outcome(thread, step, real) {
+                    Some(result) => result,
+                    None => return Taken::Freely,
                 },
-                _ => (self.result)(real()),
+                result => result,
             };
             if is_recording() {
-                self.record_acquired(thread, gate::now(), result);
+                self.record_step(thread, result);
             }
-            enforce::done_with(thread, step, &event.result(result));
-            (self.returns)(result)
+            enforce::done_with(thread, step, self.event().result(result));
+            delay::point(thread);
+            Taken::Returned((self.returns)(result))
         }
     }
 
-    /// Gets what the plan says that it gets. It is free, unless somebody holds it who is not in the plan.
-    #[inline(always)]
-    unsafe fn obtain(self, thread: &Thread, step: &'static Step) -> c_int {
-        // SAFETY: a live object of the operation's class.
-        match unsafe { attempt(self.op, self.object) } {
-            // SAFETY: as above.
-            libc::EBUSY | libc::EAGAIN => unsafe { wait_for_object(thread, self.op, self.object, step) },
-            result => result,
+    /// What comes of a step that is not simply done. `None` if the plan was left meanwhile.
+    #[cold]
+    #[inline(never)]
+    unsafe fn outcome(self, thread: &Thread, step: &'static Step, real: impl Fn() -> c_int) -> Option<c_int> {
+        // SAFETY: a live object of the operation's class, by the contract of acquire.
+        unsafe {
+            match step.result {
+                _ if self.op.effect() == Effect::Read => Some((self.result)(real())),
+                // It is free, unless somebody holds it who is not in the plan.
+                0 | RESULT_PENDING | libc::EOWNERDEAD => {
+                    Some(wait_for_object(thread, self.op, self.object, step))
+                }
+                // What others did in the recorded run, and need not do now.
+                libc::EBUSY | libc::EAGAIN | libc::EINTR => Some(step.result),
+                libc::ETIMEDOUT => match self.deadline {
+                    Some((clock, deadline)) if !turn::sleep_until(thread, clock, deadline) => None,
+                    _ => Some(step.result),
+                },
+                _ => Some((self.result)(real())),
+            }
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn record_step(self, thread: &Thread, result: c_int) {
+        // SAFETY: the object is live, by the contract of acquire.
+        unsafe { self.record_acquired(thread, gate::now(), result) };
     }
 
     #[inline(always)]
@@ -260,7 +276,7 @@ impl Call {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
         let event = self.event();
-        let step = enforce::arrive(thread, &event);
+        let step = enforce::arrive(thread, event);
         // SAFETY: by the contract.
         let slot = unsafe { self.record_released(thread) };
         let returned = real();
@@ -269,7 +285,7 @@ impl Call {
             if self.op.effect() == Effect::Destroy {
                 enforce::object_ended(step);
             }
-            enforce::done_with(thread, step, &event.result((self.result)(returned)));
+            enforce::done_with(thread, step, event.result((self.result)(returned)));
         }
         delay::point(thread);
         returned
@@ -298,7 +314,7 @@ impl Call {
     pub unsafe fn init(self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
-        let step = enforce::arrive(thread, &self.event());
+        let step = enforce::arrive(thread, self.event());
         let returned = real();
         let result = (self.result)(returned);
         // SAFETY: by the contract.
@@ -313,7 +329,7 @@ impl Call {
             gate::ordered_since(thread, time, Clock(floor), event, publish);
         }
         if let Some(step) = step {
-            enforce::done_with(thread, step, &event);
+            enforce::done_with(thread, step, event);
         }
         delay::point(thread);
         returned
@@ -391,6 +407,16 @@ pub unsafe fn wait_for_object(thread: &Thread, op: Op, object: *mut c_void, step
     } else {
         wait()
     }
+}
+
+/// What came of an acquisition under a plan.
+enum Taken {
+    /// It was a step, and returned this.
+    Returned(c_int),
+    /// There is no plan: it has not been tried.
+    Freely,
+    /// Likewise; but in the plan the thread is cancelled in it.
+    Vanishing,
 }
 
 unsafe fn no_flags(_: *mut c_void) -> u8 {

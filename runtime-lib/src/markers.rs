@@ -142,7 +142,7 @@ pub fn leave(thread: &Thread, site: SiteId) {
 
 /// An event that orders nothing but its own thread.
 fn flow_event(thread: &Thread, event: Event) {
-    let step = enforce::arrive(thread, &event);
+    let step = enforce::arrive(thread, event);
     gate::completed(thread, Clock(0), event);
     if let Some(step) = step {
         enforce::done(thread, step);

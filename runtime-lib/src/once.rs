@@ -39,7 +39,7 @@ unsafe fn once(
     let outer = thread.once.get();
     let event = Event::new(op, site, once as usize);
     let runs_in_plan = thread.follower.peek().is_some_and(|step| step.phase == Phase::Begin as u8);
-    let step = enforce::arrive(thread, &event.phase(if runs_in_plan { Phase::Begin } else { Phase::Both }));
+    let step = enforce::arrive(thread, event.phase(if runs_in_plan { Phase::Begin } else { Phase::Both }));
     let begin = step.filter(|_| runs_in_plan);
     let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false), step: begin };
     thread.once.set((&raw const call).cast());
@@ -51,7 +51,7 @@ unsafe fn once(
         match (begin, step) {
             // Somebody has run the routine who does not in the plan.
             (Some(_), _) => enforce::divergence::found(thread, DivergenceKind::OtherOperation, &event),
-            (None, Some(step)) => enforce::done_with(thread, step, &event),
+            (None, Some(step)) => enforce::done_with(thread, step, event),
             (None, None) => (),
         }
     }
@@ -98,7 +98,7 @@ unsafe fn routine_was_unwound(thread: &Thread, call: *mut c_void) {
 /// Before glibc lets the others go on.
 fn write_end(thread: &Thread, call: &OnceCall, flags: u8) {
     let end = Event::new(call.op, call.site, call.once).phase(Phase::End).result(0).flags(flags);
-    let step = enforce::arrive(thread, &end);
+    let step = enforce::arrive(thread, end);
     gate::ordered(thread, Clock(clock::last(end.object)), end, |clock| clock::publish(end.object, clock));
     if let Some(step) = step {
         enforce::done(thread, step);

@@ -100,10 +100,10 @@ fn note_end(op: Op, status: c_int, site: SiteId, is_at_once: bool) {
         if !thread.left.get() {
             thread.left.set(true);
             let event = Event::new(op, site, 0).result(status);
-            let step = enforce::arrive(thread, &event);
+            let step = enforce::arrive(thread, event);
             gate::announced_alone(thread, event);
             if let Some(step) = step {
-                enforce::done_with(thread, step, &event);
+                enforce::done_with(thread, step, event);
             }
         }
     }

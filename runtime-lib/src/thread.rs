@@ -43,7 +43,7 @@ pub unsafe fn create(
     delay::point(thread);
     let number = threads::next_number();
     let event = Event::new(op, site, 0).extra(u64::from(number));
-    let step = enforce::arrive(thread, &event);
+    let step = enforce::arrive(thread, event);
     let (clock, slot) = gate::announced_alone(thread, event);
     let Some(child) = threads::prepare(thread, number, clock, joinable, step) else {
         crate::meta::note_lost_records();
@@ -60,7 +60,7 @@ pub unsafe fn create(
     }
     gate::returned(thread, slot, result(returned));
     if let Some(step) = step {
-        enforce::done_with(thread, step, &event.result(result(returned)));
+        enforce::done_with(thread, step, event.result(result(returned)));
     }
     delay::point(thread);
     returned
@@ -87,7 +87,7 @@ pub fn join<Real: FnOnce() -> c_int, Wait: FnOnce() -> c_int>(call: Join<Real, W
     let child = threads::find_to_join(pthread);
     let number = child.map_or(NO_THREAD, |child| child.number.get());
     let event = Event::new(op, site, 0).extra(u64::from(number));
-    let turn = enforce::arrive_where_cancelled(thread, &event);
+    let turn = enforce::arrive_where_cancelled(thread, event);
     let step = match turn {
         Turn::Step(step) => {
             let in_plan = child.map_or(NONE, |child| child.follower.number());
@@ -114,7 +114,7 @@ pub fn join<Real: FnOnce() -> c_int, Wait: FnOnce() -> c_int>(call: Join<Real, W
     let event = event.result(result(returned));
     gate::completed(thread, Clock(floor), event);
     match (turn, step) {
-        (_, Some(step)) => enforce::done_with(thread, step, &event),
+        (_, Some(step)) => enforce::done_with(thread, step, event),
         // It should have been cancelled in there.
         (Turn::Vanishes, None) => enforce::divergence::found(thread, DivergenceKind::OtherOperation, &event),
         _ => (),
@@ -138,13 +138,13 @@ pub fn notify(
     delay::point(thread);
     let (number, in_plan) = threads::numbers_of(pthread);
     let event = Event::new(op, site, 0).extra(u64::from(number));
-    let step = enforce::arrive(thread, &event);
+    let step = enforce::arrive(thread, event);
     let step = step.filter(|step| enforce::is_thread(thread, step, &event, in_plan));
     let (_, slot) = gate::announced_alone(thread, event);
     let returned = real();
     gate::returned(thread, slot, result(returned));
     if let Some(step) = step {
-        enforce::done_with(thread, step, &event.result(result(returned)));
+        enforce::done_with(thread, step, event.result(result(returned)));
     }
     if op.effect() == covsched_core::hooks::Effect::Detach && result(returned) == 0 {
         threads::detached(pthread, number);
@@ -159,7 +159,7 @@ pub fn note_exit(op: Op, site: SiteId) {
         delay::point(thread);
         thread.exit_site.set(site);
         let event = Event::new(op, site, 0).result(0);
-        let step = enforce::arrive(thread, &event);
+        let step = enforce::arrive(thread, event);
         gate::announced_alone(thread, event);
         if let Some(step) = step {
             enforce::done(thread, step);

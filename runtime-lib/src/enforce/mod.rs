@@ -161,7 +161,7 @@ pub enum Turn {
 
 /// A thread comes to an operation. The step that it is, when its turn has come; `None` if there is no plan to follow.
 #[inline(always)]
-pub fn arrive(thread: &Thread, event: &Event) -> Option<&'static Step> {
+pub fn arrive(thread: &Thread, event: Event) -> Option<&'static Step> {
     if let Some(turn) = arrive_at_once(thread, event) {
         return turn;
     }
@@ -173,7 +173,7 @@ pub fn arrive(thread: &Thread, event: &Event) -> Option<&'static Step> {
 
 /// As [`arrive`], for an operation that ends without an event if its thread is cancelled in it.
 #[inline(always)]
-pub fn arrive_where_cancelled(thread: &Thread, event: &Event) -> Turn {
+pub fn arrive_where_cancelled(thread: &Thread, event: Event) -> Turn {
     match arrive_at_once(thread, event) {
         Some(Some(step)) => Turn::Step(step),
         Some(None) => Turn::Free,
@@ -183,7 +183,7 @@ pub fn arrive_where_cancelled(thread: &Thread, event: &Event) -> Turn {
 
 /// What takes no time: everything fits and nothing needs to be waited for. The outer `None` if it does not.
 #[inline(always)]
-fn arrive_at_once(thread: &Thread, event: &Event) -> Option<Option<&'static Step>> {
+fn arrive_at_once(thread: &Thread, event: Event) -> Option<Option<&'static Step>> {
     let follower = &thread.follower;
     let next = follower.next.get();
     if next.is_null() && !follower.is_stranger.get() {
@@ -194,7 +194,7 @@ fn arrive_at_once(thread: &Thread, event: &Event) -> Option<Option<&'static Step
     }
     // SAFETY: inside of the thread's steps, in a mapping that stays.
     let step = unsafe { &*next };
-    let is_at_once = fits(step, event) && objects::is_at(step.object, event.object) && step.after == 0;
+    let is_at_once = fits(step, &event) && objects::is_at(step.object, event.object) && step.after == 0;
     is_at_once.then_some(Some(step))
 }
 
@@ -204,8 +204,9 @@ fn fits(step: &Step, event: &Event) -> bool {
 }
 
 #[inline(never)]
-fn arrive_slowly(thread: &Thread, event: &Event, may_vanish: bool) -> Turn {
+fn arrive_slowly(thread: &Thread, event: Event, may_vanish: bool) -> Turn {
     let follower = &thread.follower;
+    let event = &event;
     loop {
         if is_free() {
             follower.leave_plan();
@@ -305,10 +306,10 @@ pub fn done(thread: &Thread, step: &'static Step) {
 
 /// As [`done`]; if the operation had another result than its step says, that is a divergence.
 #[inline(always)]
-pub fn done_with(thread: &Thread, step: &'static Step, event: &Event) {
+pub fn done_with(thread: &Thread, step: &'static Step, event: Event) {
     use covsched_core::rawlog::RESULT_PENDING;
     if step.result != event.result && step.result != RESULT_PENDING && event.result != RESULT_PENDING {
-        divergence::found(thread, DivergenceKind::OtherResult, event);
+        divergence::found(thread, DivergenceKind::OtherResult, &event);
     }
     done(thread, step);
 }
