@@ -1,5 +1,5 @@
 //! `--check`: is a run as the first one, and as the schedule says? Standard output and the end are compared with the
-//! first run's, what it recorded with the schedule.
+//! first run's, what it recorded with the schedule. The first run's output is also printed.
 
 use super::session::{Outcome, Session};
 use crate::failure::Failure;
@@ -8,7 +8,7 @@ use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::Recorded;
 use covsched_core::schedule::compare::compare;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 /// The longest part of a line that is shown.
@@ -52,6 +52,14 @@ impl<'a> Check<'a> {
         &self.log
     }
 
+    /// Prints what the first run printed.
+    pub fn print_first(&self) -> Result<(), Failure> {
+        let mut output = open(&self.first_output)?;
+        // Who reads it may have seen enough; the check goes on.
+        let _ = io::copy(&mut output, &mut io::stdout().lock()).and_then(|_| io::stdout().flush());
+        Ok(())
+    }
+
     /// How this run differs, in words that follow "run 2".
     pub fn compare(&mut self, number: u32, outcome: &Outcome) -> Result<Option<String>, Failure> {
         if outcome.divergences > 0 {
@@ -64,7 +72,8 @@ impl<'a> Check<'a> {
         }
         if number > 1 {
             let [first, this] = [&self.first_output, &self.output].map(|path| open(path));
-            let difference = first_difference(first?, this?).map_err(Failure::output)?;
+            let difference = first_difference(first?, this?)
+                .map_err(|error| Failure::bad(format!("cannot compare what was printed: {error}")))?;
             if let Some((line, first, this)) = difference {
                 return Ok(Some(format!("has other output in line {line}: {this}; run 1: {first}")));
             }

@@ -43,10 +43,22 @@ pub fn run(session: &Session<'_>, times: u32, check: bool) -> Result<ExitCode, F
             return Ok(ExitCode::from(128 + signal as u8));
         }
         if let Some(check) = &mut check {
-            if let Some(difference) = check.compare(number, &outcome)? {
-                progress.finish_and_clear();
-                let run = run_words(number, times, delay);
-                return Err(Failure::Found(format!("{run} {difference}")));
+            if number == 1 {
+                progress.suspend(|| check.print_first())?;
+            }
+            match check.compare(number, &outcome) {
+                Ok(None) => {}
+                Ok(Some(difference)) => {
+                    progress.finish_and_clear();
+                    let run = run_words(number, times, delay);
+                    return Err(Failure::Found(format!("{run} {difference}")));
+                }
+                Err(failure) => {
+                    if let Failure::Bug(_) = failure {
+                        say(&format!("covsched: the raw recording is kept in {}", folder.keep().display()));
+                    }
+                    return Err(failure);
+                }
             }
         } else if !outcome.ended.status.success() {
             failed.get_or_insert(outcome.ended.exit_code());
