@@ -70,7 +70,8 @@ impl Reporter<'_> {
         };
         let class = class_words(expected.op.class());
         let Some(found) = self.object(divergence.actual_object) else {
-            return Some(format!("a {class} that is not in the schedule, or not there yet"));
+            let or_mutex = if expected.mutex.is_some() { " or mutex" } else { "" };
+            return Some(format!("a {class}{or_mutex} that is not in the schedule, or not there yet"));
         };
         if found == wanted {
             return Some("the same, but with another mutex".to_owned());
@@ -162,11 +163,13 @@ impl Reporter<'_> {
     /// Who waits for whom, and where that one is.
     fn waits(&self, divergence: &Divergence, followed: &[u32]) -> Vec<String> {
         let (who, place) = (thread_words(divergence.thread), self.place(divergence));
-        let what = match self.expected(divergence) {
-            Some(_) => self.expected_words(divergence),
-            None => self.found(divergence),
-        };
-        let mut lines = vec![format!("{who} is at its {place}: {what}")];
+        if self.expected(divergence).is_none() {
+            return vec![
+                format!("{who} is past its last event, at {}", self.found(divergence)),
+                format!("{who} waits for the end of the process, as it got no further in the schedule"),
+            ];
+        }
+        let mut lines = vec![format!("{who} is at its {place}: {}", self.expected_words(divergence))];
         let [thread, position] = divergence.waits_for;
         if thread == NONE {
             lines.push(format!("{who} waits in that call for another thread"));
@@ -240,10 +243,15 @@ impl Reporter<'_> {
                 None => place = " at an unknown place",
             }
         }
-        let object = self.object(divergence.actual_object);
+        let number = divergence.actual_object;
+        // What the runtime names there is a thread if the operation is on one, and else may be a wait's mutex.
+        let is_on_thread = op.class() == ObjectClass::Thread;
+        let child =
+            ((number as usize) < self.schedule.threads.len() && is_on_thread).then_some(ThreadId(number));
+        let object = self.object(number);
         let object = object.filter(|object| self.schedule.objects[object.0 as usize].class == op.class());
         let who = ThreadId(if divergence.thread == NONE { 0 } else { divergence.thread });
-        let words = describe(&names, &Event { site, object, ..Event::new(who, op) });
+        let words = describe(&names, &Event { site, object, child, ..Event::new(who, op) });
         if place.is_empty() || words.ends_with(place) {
             words
         } else {

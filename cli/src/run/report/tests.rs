@@ -127,6 +127,8 @@ fn another_object_than_the_scheduled_one() {
     );
     let join =
         Divergence { thread: 0, position: 2, ..did(at(DivergenceKind::OtherObject, 2), Op::pthread_join, 7) };
+    let known = report(Divergence { actual_object: 0, ..join });
+    assert!(known.contains("found     pthread_join t0 at bank.c:54 (main): another thread\n"), "{known}");
     let join = report(join);
     assert!(join.contains("expected  pthread_join t1 at bank.c:54 (main)\n"), "{join}");
     assert!(join.contains("found     pthread_join at bank.c:54 (main): another thread\n"), "{join}");
@@ -240,6 +242,12 @@ fn threads_that_wait_for_each_other() {
     );
     let inside = report(Divergence { waits_for: [NONE, 0], ..at(DivergenceKind::Stuck, 3) });
     assert!(inside.contains("t1 waits in that call for another thread\n"), "{inside}");
+    let past = did(at(DivergenceKind::Stuck, 8), Op::pthread_mutex_lock, 99);
+    let past = report(past);
+    assert!(
+        past.contains("t1 is past its last event, at pthread_mutex_lock at audit.c:7 (audit)\n"),
+        "{past}"
+    );
     let stalled = Divergence { waits_for: [0, 2], ..at(DivergenceKind::Stalled, 1) };
     let stalled = report_with("stall=5", BANK, stalled, &[2, 1]);
     assert!(
