@@ -9,6 +9,7 @@ use covsched_core::schedule::describe::{describe, describe_object};
 use covsched_core::schedule::{Completeness, Event, ObjectId, Schedule};
 use covsched_core::site::Site;
 use covsched_core::{SiteId, ThreadId};
+use std::collections::btree_map::Entry;
 
 /// What a report needs to know.
 pub struct Reporter<'a> {
@@ -237,9 +238,9 @@ impl Reporter<'_> {
         let mut place = "";
         if site.is_none() {
             place = " in code without hooks";
-        } else if !names.sites.contains_key(&site) {
+        } else if let Entry::Vacant(unknown) = names.sites.entry(site) {
             match (self.find_site)(site) {
-                Some(found) => drop(names.sites.insert(site, found)),
+                Some(found) => drop(unknown.insert(found)),
                 None => place = " at an unknown place",
             }
         }
