@@ -75,7 +75,7 @@ impl Reporter<'_> {
             return Some(format!("a {class}{or_mutex} that is not in the schedule, or not there yet"));
         };
         if found == wanted {
-            return Some("the same, but with another mutex".to_owned());
+            return expected.mutex.map(|_| "the same, but with another mutex".to_owned());
         }
         let found_class = self.schedule.objects[found.0 as usize].class;
         if found_class != expected.op.class() {
