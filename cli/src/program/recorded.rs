@@ -7,15 +7,13 @@ use super::launch::Ended;
 use super::symbols::Variables;
 use super::Program;
 use crate::failure::Failure;
-use crate::schedule_file;
+use crate::{progress, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
 use covsched_core::schedule::{Completeness, Schedule};
-use indicatif::ProgressBar;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What one run of a program left in its folder.
 pub struct Recorded<'a> {
@@ -55,7 +53,8 @@ impl<'a> Recorded<'a> {
                 );
                 return Ok(());
             };
-            let progress = show_progress(&place);
+            // Millions of events take seconds.
+            let progress = progress::spinner(format!("writing {}", place.display()));
             let schedule = self.assemble(image, logs)?;
             schedule_file::write(&schedule, &place)?;
             progress.finish_and_clear();
@@ -132,13 +131,6 @@ fn say_what_was_written(schedule: &Schedule, place: &Path) {
         }
         Completeness::Complete => {}
     }
-}
-
-/// Millions of events take seconds: a sign of life on a terminal, nothing in a pipe.
-fn show_progress(place: &Path) -> ProgressBar {
-    let progress = ProgressBar::new_spinner().with_message(format!("writing {}", place.display()));
-    progress.enable_steady_tick(Duration::from_millis(150));
-    progress
 }
 
 /// Before the program runs: a run cannot be had again.

@@ -29,6 +29,7 @@ pub struct Session<'a> {
     pub settings: Enforcing,
     /// By thread: indices of its events that are steps.
     steps: Vec<Vec<usize>>,
+    /// Until it is in its file.
     plan: Vec<u8>,
     raw_dir: Option<&'a Path>,
     verbose: bool,
@@ -84,11 +85,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// A folder with the plan in it.
-    pub fn folder(&self, output: Option<&Path>) -> Result<PrivateFolder, Failure> {
+    /// The folder for all runs, with the plan in it.
+    pub fn folder(&mut self, output: Option<&Path>) -> Result<PrivateFolder, Failure> {
         let folder = PrivateFolder::make(self.raw_dir, output)?;
         let place = plan_in(&folder);
-        std::fs::write(&place, &self.plan).map_err(|error| Failure::file(&place, &error))?;
+        std::fs::write(&place, std::mem::take(&mut self.plan))
+            .map_err(|error| Failure::file(&place, &error))?;
         Ok(folder)
     }
 
