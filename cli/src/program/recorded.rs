@@ -23,6 +23,8 @@ pub struct Recorded<'a> {
     /// The program itself.
     root: Image,
     found: Vec<(Image, Vec<u32>)>,
+    /// Why covsched itself ended the program, if it did.
+    why: Option<&'a str>,
 }
 
 impl<'a> Recorded<'a> {
@@ -39,7 +41,12 @@ impl<'a> Recorded<'a> {
                 folder.display()
             )));
         }
-        Ok(Recorded { program, folder, ended, root, found })
+        Ok(Recorded { program, folder, ended, root, found, why: None })
+    }
+
+    /// The same, of a program that covsched itself ended.
+    pub fn because(self, why: Option<&'a str>) -> Recorded<'a> {
+        Recorded { why, ..self }
     }
 
     /// Writes a schedule for each process.
@@ -86,7 +93,7 @@ impl<'a> Recorded<'a> {
         let last = !self.found.iter().any(|(other, _)| other.pid == image.pid && other.number > image.number);
         match (last, image.pid == self.root.pid) {
             (false, _) => "it became another program by exec".to_owned(),
-            (true, true) => self.ended.unseen_end(),
+            (true, true) => self.why.map_or_else(|| self.ended.unseen_end(), str::to_owned),
             (true, false) if is_running(image.pid) => {
                 "it was still running when its parent had ended".to_owned()
             }

@@ -5,7 +5,7 @@ use super::status::StatusFile;
 use super::{places, Arguments};
 use crate::failure::Failure;
 use crate::program::launch::{Call, Ended, Launcher};
-use crate::program::options::Enforcing;
+use crate::program::options::{Enforcing, OnDivergence};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::Recorded;
 use crate::program::Program;
@@ -114,7 +114,10 @@ impl<'a> Session<'a> {
             eprintln!("covsched: {}", self.summary(&outcome));
         }
         if let (Some(output), Some(log)) = (record, &log) {
-            let written = Recorded::find(self.program, log, &outcome.ended).and_then(|it| it.write(output));
+            let is_ended = outcome.divergences > 0 && self.settings.on_divergence == OnDivergence::Abort;
+            let why = is_ended.then_some("it left the schedule that it followed, and was ended");
+            let found = Recorded::find(self.program, log, &outcome.ended);
+            let written = found.and_then(|found| found.because(why).write(output));
             if let Err(Failure::Bug(_)) = written {
                 eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
             }
