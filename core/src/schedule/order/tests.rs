@@ -313,6 +313,8 @@ fn the_end_of_the_process_comes_between_the_same_steps_of_all_threads() {
     hb("t1 entry\nt0 return\nt1 return", "1-2 2-3");
     // After pthread_exit, main's return is not the end.
     hb("t1 entry\nt0 pthread_exit\nt0 return\nt1 return", "");
+    // Nor is it if main is cancelled.
+    hb("t1 entry\nt1 pthread_cancel t0 =0\nt0 return\nt1 return", "2-3");
     assert_eq!(process_end(&schedule(run)), Some(2));
     assert_eq!(process_end(&schedule("t0 pthread_exit\nt0 return\nt1 quick_exit =1")), Some(2));
     assert_eq!(process_end(&schedule("t0 thrd_exit\nt0 return\nt1 return")), None);

@@ -16,7 +16,7 @@
 use super::counts::{Once, Semaphore};
 use super::locks::{Lock, Rwlock};
 use super::waits::{Arrival, Barrier, Cond, Waits};
-use super::{ends_process, happened, is_step, EdgeKind, Order};
+use super::{happened, is_step, EdgeKind, MainThread, Order};
 use crate::hooks::{Effect, ObjectClass};
 use crate::ids::ThreadId;
 use crate::schedule::legal::errno;
@@ -142,8 +142,7 @@ struct Walk<M> {
     /// The last end of the process, by whom, and how many there were.
     process_end: Option<(ThreadId, M)>,
     process_ends: usize,
-    /// Main has ended itself, so that its return ends only itself.
-    main_ended: bool,
+    main: MainThread,
 }
 
 impl<M: Clone> Walk<M> {
@@ -155,7 +154,7 @@ impl<M: Clone> Walk<M> {
             objects: schedule.objects.iter().map(ObjectState::new).collect(),
             process_end: None,
             process_ends: 0,
-            main_ended: false,
+            main: MainThread::default(),
         }
     }
 
@@ -191,7 +190,7 @@ impl<M: Clone> Walk<M> {
             Effect::Notify if happened(event) => {
                 sources.add(target.into_iter().flat_map(|target| &target.last), EdgeKind::Notify);
             }
-            _ if ends_process(event, self.main_ended) => {
+            _ if self.main.ends_process(event) => {
                 let others = self.threads.iter().enumerate();
                 let others =
                     others.filter(|(number, other)| *number != event.thread.0 as usize && other.started);
@@ -240,12 +239,12 @@ impl<M: Clone> Walk<M> {
         let own = &mut self.threads[event.thread.0 as usize];
         own.last = Some(mark.clone());
         own.started = true;
-        if ends_process(event, self.main_ended) {
+        if self.main.ends_process(event) {
             self.process_ends += 1;
             self.process_end = Some((event.thread, mark.clone()));
             own.ends_seen = self.process_ends;
         }
-        self.main_ended |= event.thread == ThreadId::MAIN && event.op.effect() == Effect::EndThread;
+        self.main.note(event);
         if let Some(child) = event.child.filter(|&child| child != event.thread && happened(event)) {
             let target = &mut self.threads[child.0 as usize];
             match event.op.effect() {
