@@ -8,7 +8,6 @@
 //!   leaving). The generation is full when as many as the init's count have arrived; where the count is not known,
 //!   at the latest when the first of its threads leaves. A barrier that is shared with other processes has no gather.
 
-use super::happened;
 use super::locks::Fenced;
 use super::walk::{Sink, Sources};
 use crate::hooks::Effect;
@@ -192,8 +191,7 @@ impl<M: Clone> Barrier<M> {
                     sources.gather(&gather);
                 }
             }
-            _ if happened(event) => self.uses.follow_all(sources),
-            _ => {}
+            _ => self.uses.follow_all(sources),
         }
     }
 
@@ -217,13 +215,12 @@ impl<M: Clone> Barrier<M> {
             }
             (Effect::Arrive, _) if self.shared => self.uses.add_use(event.thread, mark),
             (Effect::Arrive, _) => {}
-            (effect, _) if happened(event) => {
+            (effect, _) => {
                 if effect == Effect::Init {
                     self.count = event.count.map(|count| count as usize);
                 }
                 self.uses.set_fence(mark);
             }
-            _ => {}
         }
     }
 
