@@ -7,9 +7,9 @@
 //! events are no steps: nothing follows from their place (DETAILS 4). Failed operations have no edges with their
 //! object (5b).
 //!
-//! What each class of objects asks for stands in its file: [`locks`] (mutexes, spin locks, readers and writers),
-//! [`counts`] (semaphores, once), [`waits`] (condition variables, barriers); [`walk`] has the rules of threads and
-//! puts them together. [`reduce`] leaves out what follows from the rest; [`clock`] is what it counts with.
+//! What each class of objects asks for stands in its file: `locks` (mutexes, spin locks, readers and writers),
+//! `counts` (semaphores, once), `waits` (condition variables, barriers); `walk` has the rules of threads and
+//! puts them together. `reduce` leaves out what follows from the rest; `clock` is what it counts with.
 //!
 //! Where this deviates from the papers:
 //! - Readers of a lock are not ordered among each other, and a semaphore's wait follows one post, not all before.
@@ -84,7 +84,7 @@ pub enum EdgeKind {
     Create,
     /// The last step of a thread and its join.
     Join,
-    /// A barrier's arrivals and their gather; a gather and the departures.
+    /// A barrier's arrivals and their gather; a gather and the departures; a gather and the next of the same barrier.
     Gather,
     /// Operations on the same object; also a gather and the arrivals of the next generation.
     Object,
@@ -154,11 +154,11 @@ impl<F: FnMut(Edge)> walk::Sink for Visitor<F> {
         to
     }
 
-    fn gather(&mut self, _: usize, arrivals: &[waits::Arrival<Node>]) -> Node {
+    fn gather(&mut self, _: usize, before: Option<&Node>, arrivals: &[waits::Arrival<Node>]) -> Node {
         let to = Node::Gather(self.gathers);
         self.gathers += 1;
-        for arrival in arrivals {
-            (self.visit)(Edge { from: arrival.mark, to, kind: EdgeKind::Gather });
+        for &from in arrivals.iter().map(|arrival| &arrival.mark).chain(before) {
+            (self.visit)(Edge { from, to, kind: EdgeKind::Gather });
         }
         to
     }

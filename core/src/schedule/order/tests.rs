@@ -338,6 +338,18 @@ fn the_total_order_is_one_chain_in_which_nothing_implied_is_enforced() {
 }
 
 #[test]
+fn generations_of_a_barrier_follow_each_other_under_the_total_order_too() {
+    let events = "t0 pthread_barrier_init b0 count=2 =0
+         t0 pthread_barrier_wait begin b0
+         t1 pthread_barrier_wait begin b0
+         t2 pthread_barrier_wait begin b0
+         t3 pthread_barrier_wait begin b0
+         t2 pthread_barrier_wait end b0 =-1
+         t1 pthread_barrier_wait end b0 =-1";
+    assert_eq!(edges_of(events, Order::Total), "2-3 3-4 4-5 g2-6 6-7 3-g1 5-g2 g1-g2");
+}
+
+#[test]
 fn derived_events_are_no_steps() {
     let schedule = schedule("t0 entry\nt0 call\nt0 pthread_mutex_lock m0 =0\nt1 call\nt1 entry");
     assert_eq!(steps(&schedule), [vec![0, 2], vec![4], vec![], vec![]]);

@@ -162,6 +162,8 @@ pub(super) struct Barrier<M> {
     uses: Fenced<M>,
     /// Arrivals of the generation that fills.
     arrived: Vec<Arrival<M>>,
+    /// The last gather.
+    gather: Option<M>,
     /// The gather of each thread that has not left.
     leaving: HashMap<ThreadId, M>,
 }
@@ -169,7 +171,7 @@ pub(super) struct Barrier<M> {
 impl<M> Barrier<M> {
     pub(super) fn new(shared: bool) -> Self {
         let (arrived, leaving) = (Vec::new(), HashMap::new());
-        Barrier { shared, count: None, uses: Fenced::new(), arrived, leaving }
+        Barrier { shared, count: None, uses: Fenced::new(), arrived, gather: None, leaving }
     }
 }
 
@@ -226,10 +228,11 @@ impl<M: Clone> Barrier<M> {
 
     /// The generation is complete.
     fn close<S: Sink<Mark = M>>(&mut self, number: usize, sink: &mut S) {
-        let gather = sink.gather(number, &self.arrived);
+        let gather = sink.gather(number, self.gather.as_ref(), &self.arrived);
         for arrival in self.arrived.drain(..) {
             self.leaving.insert(arrival.thread, gather.clone());
         }
         self.uses.set_fence(&gather);
+        self.gather = Some(gather);
     }
 }

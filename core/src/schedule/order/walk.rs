@@ -32,8 +32,14 @@ pub(super) trait Sink {
     /// the sink's to change.
     fn step(&mut self, index: usize, thread: ThreadId, sources: &mut Vec<Source<Self::Mark>>) -> Self::Mark;
 
-    /// A generation of this barrier, by index of the object, is complete. The gathers of one barrier follow each other.
-    fn gather(&mut self, barrier: usize, arrivals: &[Arrival<Self::Mark>]) -> Self::Mark;
+    /// A generation of this barrier, by index of the object, is complete. It follows its arrivals and the generation
+    /// before.
+    fn gather(
+        &mut self,
+        barrier: usize,
+        before: Option<&Self::Mark>,
+        arrivals: &[Arrival<Self::Mark>],
+    ) -> Self::Mark;
 }
 
 /// What a step follows.
