@@ -170,12 +170,19 @@ impl Step {
     /// ```
     #[inline(always)]
     pub fn links<'a>(&self, links: &'a [Link]) -> (&'a [Link], &'a [Link]) {
-        let links = &links[self.links as usize..];
+        self.checked_links(links).unwrap_or_default()
+    }
+
+    /// `None` in a damaged plan.
+    #[inline(always)]
+    fn checked_links<'a>(&self, links: &'a [Link]) -> Option<(&'a [Link], &'a [Link])> {
+        let links = links.get(self.links as usize..)?;
         let (numbers, links) = match self.after {
-            MANY => (links[0], &links[1..]),
+            MANY => links.split_first().map(|(numbers, links)| (*numbers, links))?,
             after => (Link { thread: u32::from(after), position: u32::from(self.before) }, links),
         };
-        links[..(numbers.thread + numbers.position) as usize].split_at(numbers.thread as usize)
+        let all = (numbers.thread as usize).checked_add(numbers.position as usize)?;
+        Some(links.get(..all)?.split_at(numbers.thread as usize))
     }
 }
 
@@ -315,6 +322,8 @@ pub struct Progress {
     pub clock: AtomicU64,
     /// Its name to the kernel, as glibc writes it into mutexes.
     pub tid: AtomicU32,
+    /// While it is [`BLOCKED`]: the thread that must act, plus 1; 0 if that is not one thread, or not known.
+    pub blocked_by: AtomicU32,
 }
 
 /// Bytes of a status file for so many threads.

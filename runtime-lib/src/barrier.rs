@@ -18,6 +18,7 @@ use crate::{clock, delay, interpose, real, sys};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::hooks::Op;
+use covsched_core::plan::NONE;
 use covsched_core::rawlog::{Phase, FLAG_SHARED, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_uint, c_void};
@@ -107,7 +108,7 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
             (arrival.result.get(), begun.0)
         }
         None if is_own => {
-            turn::blocked(thread, || {
+            turn::blocked(thread, NONE, || {
                 while arrival.released.load(Ordering::Acquire) == 0 {
                     sys::futex_wait(&arrival.released, 0);
                 }

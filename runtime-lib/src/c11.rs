@@ -53,10 +53,20 @@ pub unsafe fn thrd_create(thread: *mut c_void, start: *mut c_void, arg: *mut c_v
 pub unsafe fn thrd_join(thread: c_ulong, value: *mut c_void, site: SiteId) -> c_int {
     // SAFETY: as above.
     let real = || unsafe { real::thrd_join(thread, value) };
+    let slice = |milliseconds| {
+        let mut returned: *mut c_void = core::ptr::null_mut();
+        // SAFETY: as above; what the thread's function returned is an int.
+        unsafe {
+            let result = thread::join_slice(thread, (&raw mut returned).cast(), milliseconds);
+            if result == Some(0) && !value.is_null() {
+                value.cast::<c_int>().write(returned as c_int);
+            }
+            result
+        }
+    };
     let (op, deadline) = (Op::thrd_join, None);
-    let call =
-        Join { op, site, pthread: thread, deadline, real, wait: real, result: to_errno, returns: from_errno };
-    thread::join(call)
+    let (result, returns) = (to_errno, from_errno);
+    thread::join(Join { op, site, pthread: thread, deadline, real, slice, result, returns })
 }
 
 pub unsafe fn thrd_detach(thread: c_ulong, site: SiteId) -> c_int {

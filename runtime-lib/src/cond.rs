@@ -16,14 +16,16 @@
 
 use crate::enforce::{self, turn};
 use crate::gate::{self, Event};
-use crate::hook::{attempt, cond_clock, cond_flags, wait_for_object, Call};
+use crate::hook::{
+    attempt, cond_clock, cond_flags, pthread_setcancelstate, wait_for_object, Call, PTHREAD_CANCEL_DISABLE,
+};
 use crate::log::Slot;
 use crate::parking::{bucket, Node};
 use crate::threads::{current, Thread};
 use crate::{clock, delay, exports, guard, interpose, real};
 use core::cell::UnsafeCell;
 use covsched_core::hooks::Op;
-use covsched_core::plan::{DivergenceKind, Step, STEP_REFUSED, STEP_UNWOUND};
+use covsched_core::plan::{DivergenceKind, Step, NONE, STEP_REFUSED, STEP_UNWOUND};
 use covsched_core::rawlog::{Phase, FLAG_SHARED, FLAG_UNWOUND};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void, sem_t, timespec};
@@ -139,7 +141,9 @@ unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
         }
         enforce::done(thread, step);
         if is_unwound {
+            turn::begin_blocked(thread, NONE);
             let slept = guard::call(thread, sleep, wait_was_unwound, waiter as *const Waiter as *mut c_void);
+            turn::end_blocked(thread);
             // Not cancelled after all: the plan was left, or is now.
             let slept = if slept != 0 && !give_up(waiter, false) { 0 } else { slept };
             let locked = real::pthread_mutex_lock(waiter.mutex);
@@ -166,7 +170,8 @@ unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
         };
         let mut result = attempt(Op::pthread_mutex_lock, waiter.mutex);
         if result == libc::EBUSY {
-            result = wait_for_object(thread, Op::pthread_mutex_lock, waiter.mutex, step);
+            let waited = wait_for_object(thread, Op::pthread_mutex_lock, waiter.mutex, None, step);
+            result = waited.unwrap_or_else(|| real::pthread_mutex_lock(waiter.mutex));
         }
         if result == 0 && step.result == libc::ETIMEDOUT {
             result = step.result;
@@ -190,10 +195,16 @@ unsafe fn wait_outside(thread: &Thread, waiter: &Waiter, step: &'static Step) ->
             gate::returned(thread, slot, result);
         }
         end(thread, waiter, result, 0);
-        if let Some(step) = thread.follower.peek().filter(|end| enforce::is_end_of(step, end)) {
-            enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
-        }
+        end_in_thread(thread, waiter, result);
         result
+    }
+}
+
+/// The end of a wait outside of the plan, if that is the thread's next step.
+fn end_in_thread(thread: &Thread, waiter: &Waiter, result: c_int) {
+    let is_end = |step: &&Step| step.op == waiter.op as u8 && step.phase == Phase::End as u8;
+    if let Some(step) = thread.follower.peek().filter(is_end) {
+        enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
     }
 }
 
@@ -317,19 +328,13 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
     false
 }
 
-unsafe extern "C" {
-    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
-}
-
-/// `<pthread.h>`.
-const PTHREAD_CANCEL_DISABLE: c_int = 1;
-
 /// Cancellation, or pthread_exit in a signal handler: what woke the waiter, if anything, goes to the
 /// next one; the mutex is held again, as POSIX wants, while the thread's own cleanups run.
 unsafe fn wait_was_unwound(thread: &Thread, waiter: *mut c_void) {
     // SAFETY: as wait_in_queue gave it; its frame is still there.
     unsafe {
         let waiter = &*waiter.cast::<Waiter>().cast_const();
+        turn::end_blocked(thread);
         give_up(waiter, true);
         let step = enforce::arrive(thread, waiter.event(Phase::End));
         real::pthread_mutex_lock(waiter.mutex);
@@ -351,7 +356,9 @@ unsafe fn wait_in_glibc(thread: &Thread, waiter: &Waiter) -> c_int {
     unsafe fn unwound(thread: &Thread, waiter: *mut c_void) {
         // glibc has locked the mutex already.
         // SAFETY: as given below; its frame is still there.
-        unsafe { end(thread, &*waiter.cast::<Waiter>().cast_const(), 0, FLAG_UNWOUND) };
+        let waiter = unsafe { &*waiter.cast::<Waiter>().cast_const() };
+        end(thread, waiter, 0, FLAG_UNWOUND);
+        end_in_thread(thread, waiter, 0);
     }
     // SAFETY: by the contract of wait.
     unsafe { guard::call(thread, body, unwound, waiter as *const Waiter as *mut c_void) }

@@ -9,11 +9,11 @@ use crate::enforce::{self, turn, Turn};
 use crate::exports::is_recording;
 use crate::gate::{self, Event};
 use crate::log::Slot;
-use crate::real;
 use crate::threads::{current, Thread};
+use crate::{real, sys};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::hooks::{Effect, ObjectClass, Op};
-use covsched_core::plan::{DivergenceKind, Step};
+use covsched_core::plan::{Step, NONE};
 use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void};
@@ -148,9 +148,12 @@ impl Call {
             if let Taken::Returned(returned) = turn {
                 return returned;
             }
+            if let Taken::Vanishing = turn {
+                wait_to_vanish();
+            }
             let returned = real();
             self.record_acquired(thread, gate::now(), (self.result)(returned));
-            self.acquired_freely(thread, turn);
+            delay::point(thread);
             returned
         }
     }
@@ -178,18 +181,9 @@ impl Call {
                 time = gate::now();
             }
             self.record_acquired(thread, time, result);
-            self.acquired_freely(thread, turn);
+            delay::point(thread);
             returned
         }
-    }
-
-    #[inline(always)]
-    fn acquired_freely(self, thread: &Thread, turn: Taken) {
-        if let Taken::Vanishing = turn {
-            // It is still here.
-            enforce::divergence::found(thread, DivergenceKind::OtherOperation, &self.event());
-        }
-        delay::point(thread);
     }
 
     /// Does it as the plan says, if there is one.
@@ -233,10 +227,13 @@ impl Call {
                 _ if self.op.effect() == Effect::Read => Some((self.result)(real())),
                 // It is free, unless somebody holds it who is not in the plan.
                 0 | RESULT_PENDING | libc::EOWNERDEAD => {
-                    Some(wait_for_object(thread, self.op, self.object, step))
+                    wait_for_object(thread, self.op, self.object, self.deadline, step)
                 }
                 // What others did in the recorded run, and need not do now.
-                libc::EBUSY | libc::EAGAIN | libc::EINTR => Some(step.result),
+                libc::EBUSY | libc::EAGAIN => Some(step.result),
+                // A signal came; one that another thread of the plan sent is already through.
+                libc::EINTR if step.after != 0 || turn::wait_for_signal(thread) => Some(step.result),
+                libc::EINTR => None,
                 libc::ETIMEDOUT => match self.deadline {
                     Some((clock, deadline)) if !turn::sleep_until(thread, clock, deadline) => None,
                     _ => Some(step.result),
@@ -282,7 +279,7 @@ impl Call {
         let returned = real();
         gate::returned(thread, slot, (self.result)(returned));
         if let Some(step) = step {
-            if self.op.effect() == Effect::Destroy {
+            if self.op.effect() == Effect::Destroy && (self.result)(returned) == 0 {
                 enforce::object_ended(step);
             }
             enforce::done_with(thread, step, event.result((self.result)(returned)));
@@ -363,50 +360,91 @@ pub unsafe fn attempt(op: Op, object: *mut c_void) -> c_int {
 }
 
 /// Gets an object that is not free although its turn has come: somebody without hooks has it, or another process,
-/// or two objects of the plan are one.
+/// or two objects of the plan are one. `None` if the plan was left meanwhile.
 ///
 /// # Safety
 /// As [`attempt`].
 #[cold]
 #[inline(never)]
-pub unsafe fn wait_for_object(thread: &Thread, op: Op, object: *mut c_void, step: &'static Step) -> c_int {
-    let wait = || loop {
-        // SAFETY: by the contract.
-        let result = unsafe {
-            match (op.class(), op.effect()) {
-                (ObjectClass::Semaphore, _) => {
-                    let errno = real::errno();
-                    let result = real::errno_result(real::sem_wait(object));
-                    real::set_errno(errno);
-                    result
-                }
-                (ObjectClass::Spin, _) => real::pthread_spin_lock(object),
-                (
-                    ObjectClass::Rwlock,
-                    Effect::AcquireShared | Effect::TryAcquireShared | Effect::TimedAcquireShared,
-                ) => real::pthread_rwlock_rdlock(object),
-                (ObjectClass::Rwlock, _) => real::pthread_rwlock_wrlock(object),
-                _ => real::pthread_mutex_lock(object),
+pub unsafe fn wait_for_object(
+    thread: &Thread,
+    op: Op,
+    object: *mut c_void,
+    deadline: Option<(c_int, *mut c_void)>,
+    step: &'static Step,
+) -> Option<c_int> {
+    // SAFETY: by the contract; so below.
+    let slice = |milliseconds| unsafe { wait_a_slice(op, object, milliseconds) };
+    // glibc writes who holds a mutex (`__owner`), and who writes under an rwlock (`__cur_writer`).
+    let holder = || match op.class() {
+        _ if enforce::is_shared(step) => NONE,
+        ObjectClass::Mutex => enforce::thread_with(unsafe { word(object, 8) }),
+        ObjectClass::Rwlock => enforce::thread_with(unsafe { word(object, 24) }),
+        _ => NONE,
+    };
+    let is_try = matches!(op.effect(), Effect::TryAcquire | Effect::TryAcquireShared);
+    let busy = if op.class() == ObjectClass::Semaphore { libc::EAGAIN } else { libc::EBUSY };
+    let gives_up = || match deadline {
+        // SAFETY: the program's deadline.
+        Some((clock, at)) if unsafe { sys::is_past(clock, at.cast()) } => Some(libc::ETIMEDOUT),
+        None if is_try && holder() == NONE => Some(busy),
+        _ => None,
+    };
+    turn::wait_outside(thread, slice, holder, gives_up)
+}
+
+/// Waits for an object for up to so many milliseconds; `None` if it is not to be had. Not a cancellation point: in the
+/// plan it is got.
+///
+/// # Safety
+/// As [`attempt`].
+unsafe fn wait_a_slice(op: Op, object: *mut c_void, milliseconds: u64) -> Option<c_int> {
+    let mut until = sys::realtime_in(milliseconds);
+    let until = (&raw mut until).cast::<c_void>();
+    // SAFETY: by the contract.
+    let result = unsafe {
+        match (op.class(), op.effect()) {
+            (ObjectClass::Semaphore, _) => {
+                let (errno, mut state) = (real::errno(), 0);
+                pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut state);
+                let result = real::errno_result(real::sem_timedwait(object, until));
+                pthread_setcancelstate(state, core::ptr::null_mut());
+                real::set_errno(errno);
+                result
             }
-        };
-        if result != libc::EINTR {
-            return result;
+            (ObjectClass::Spin, _) => {
+                sys::sleep_nanoseconds(100_000);
+                real::pthread_spin_trylock(object)
+            }
+            (
+                ObjectClass::Rwlock,
+                Effect::AcquireShared | Effect::TryAcquireShared | Effect::TimedAcquireShared,
+            ) => real::pthread_rwlock_timedrdlock(object, until),
+            (ObjectClass::Rwlock, _) => real::pthread_rwlock_timedwrlock(object, until),
+            _ => real::pthread_mutex_timedlock(object, until),
         }
     };
-    // SAFETY: by the contract.
-    let is_held_in_plan = match op.class() {
-        _ if enforce::is_shared(step) => false,
-        // A post may come from anywhere.
-        ObjectClass::Semaphore => false,
-        // glibc's `__owner`.
-        ObjectClass::Mutex | ObjectClass::Cond => enforce::has_thread(unsafe { word(object, 8) }),
-        _ => true,
-    };
-    if is_held_in_plan {
-        turn::blocked(thread, wait)
-    } else {
-        wait()
+    Some(result).filter(|&result| !matches!(result, libc::ETIMEDOUT | libc::EINTR | libc::EBUSY))
+}
+
+unsafe extern "C" {
+    pub fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+/// `<pthread.h>`.
+pub const PTHREAD_CANCEL_DISABLE: c_int = 1;
+
+/// Waits to be cancelled, without taking what another thread gets in the plan; or until there is no plan any more.
+fn wait_to_vanish() {
+    // SAFETY: zeros are a semaphore of value 0, which nobody posts.
+    let mut never: libc::sem_t = unsafe { core::mem::zeroed() };
+    let errno = real::errno();
+    while !enforce::is_free() {
+        let mut until = sys::realtime_in(100);
+        // SAFETY: a semaphore and a time of ours. A cancellation point.
+        unsafe { real::sem_timedwait((&raw mut never).cast(), (&raw mut until).cast()) };
     }
+    real::set_errno(errno);
 }
 
 /// What came of an acquisition under a plan.
@@ -415,7 +453,7 @@ enum Taken {
     Returned(c_int),
     /// There is no plan: it has not been tried.
     Freely,
-    /// Likewise; but in the plan the thread is cancelled in it.
+    /// Likewise; but in the plan the thread is cancelled in it, which is only so for [`Call::acquire`].
     Vanishing,
 }
 

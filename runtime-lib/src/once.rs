@@ -38,9 +38,8 @@ unsafe fn once(
     delay::point(thread);
     let outer = thread.once.get();
     let event = Event::new(op, site, once as usize);
-    let runs_in_plan = thread.follower.peek().is_some_and(|step| step.phase == Phase::Begin as u8);
-    let step = enforce::arrive(thread, event.phase(if runs_in_plan { Phase::Begin } else { Phase::Both }));
-    let begin = step.filter(|_| runs_in_plan);
+    let step = enforce::arrive(thread, event);
+    let begin = step.filter(|step| step.phase == Phase::Begin as u8);
     let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false), step: begin };
     thread.once.set((&raw const call).cast());
     let returned = real(run_routine as *mut c_void);

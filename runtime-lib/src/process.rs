@@ -103,7 +103,8 @@ fn note_end(op: Op, status: c_int, site: SiteId, is_at_once: bool) {
             let step = enforce::arrive(thread, event);
             gate::announced_alone(thread, event);
             if let Some(step) = step {
-                enforce::done_with(thread, step, event);
+                // The status is the program's own affair.
+                enforce::done(thread, step);
             }
         }
     }

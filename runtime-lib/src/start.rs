@@ -125,6 +125,7 @@ fn start_enforcing(options: &Options<'_>, program: ProgramId) -> bool {
 
 unsafe extern "C" fn end() {
     if !exports::is_off() {
+        enforce::process_ended();
         process::ended();
     }
 }

@@ -252,13 +252,35 @@ pub fn futex_wake_shared(word: &AtomicU32) {
 
 /// Nanoseconds since some moment.
 pub fn monotonic_nanoseconds() -> u64 {
-    let mut time = [0u64; 2];
-    // SAFETY: the kernel writes two words.
-    let _ = unsafe {
-        let clock = libc::CLOCK_MONOTONIC as usize;
-        call(libc::SYS_clock_gettime, [clock, time.as_mut_ptr() as usize, 0, 0, 0, 0])
-    };
-    time[0] * 1_000_000_000 + time[1]
+    let now = time(libc::CLOCK_MONOTONIC);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// The time by a clock.
+fn time(clock: i32) -> libc::timespec {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the kernel writes a timespec.
+    let _ = unsafe { call(libc::SYS_clock_gettime, [clock as usize, &raw mut now as usize, 0, 0, 0, 0]) };
+    now
+}
+
+/// CLOCK_REALTIME in so many milliseconds.
+pub fn realtime_in(milliseconds: u64) -> libc::timespec {
+    let mut at = time(libc::CLOCK_REALTIME);
+    let nanoseconds = at.tv_nsec + (milliseconds % 1000) as i64 * 1_000_000;
+    at.tv_sec += (milliseconds / 1000) as i64 + nanoseconds / 1_000_000_000;
+    at.tv_nsec = nanoseconds % 1_000_000_000;
+    at
+}
+
+/// Whether a time by a clock has passed.
+///
+/// # Safety
+/// `at` is a timespec.
+pub unsafe fn is_past(clock: i32, at: *const libc::timespec) -> bool {
+    // SAFETY: by the contract.
+    let (now, at) = (time(clock), unsafe { at.read() });
+    (now.tv_sec, now.tv_nsec) >= (at.tv_sec, at.tv_nsec)
 }
 
 /// Maps a whole file, shared if it is to be written; its address and length.
@@ -289,6 +311,24 @@ pub fn process_id() -> u32 {
 pub fn thread_id() -> u32 {
     // SAFETY: no memory involved.
     unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// How many threads the process has; many if that cannot be known.
+pub fn threads_of_process() -> usize {
+    // SAFETY: plain C data.
+    let mut facts: libc::stat = unsafe { core::mem::zeroed() };
+    let path = b"/proc/self/task\0";
+    // SAFETY: a zero-ended path, and a struct for the kernel to fill in.
+    let found = unsafe {
+        let at = libc::AT_FDCWD as usize;
+        call(libc::SYS_newfstatat, [at, path.as_ptr() as usize, &raw mut facts as usize, 0, 0, 0])
+    };
+    // Each is a folder in there, and a folder has two names beside those of its folders.
+    if found.is_ok() {
+        (facts.st_nlink as usize).saturating_sub(2)
+    } else {
+        usize::MAX
+    }
 }
 
 /// Lets others run.

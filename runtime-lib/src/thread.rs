@@ -5,8 +5,9 @@
 
 use crate::enforce::{self, turn, Turn};
 use crate::gate::{self, Event};
+use crate::hook::{pthread_setcancelstate, PTHREAD_CANCEL_DISABLE};
 use crate::threads::{self, current, Thread};
-use crate::{delay, real};
+use crate::{delay, real, sys};
 use core::sync::atomic::Ordering;
 use covsched_core::hooks::Op;
 use covsched_core::plan::{DivergenceKind, NONE};
@@ -66,46 +67,70 @@ pub unsafe fn create(
     returned
 }
 
-/// A join, in any of the ways. `wait` is the one that waits as long as it takes; `result` makes an errno of what they
-/// return, `returns` the reverse.
-pub struct Join<Real, Wait> {
+/// A join, in any of the ways.
+pub struct Join<Real, Slice> {
     pub op: Op,
     pub site: SiteId,
     pub pthread: c_ulong,
     pub deadline: Option<(c_int, *mut c_void)>,
+    /// The call itself.
     pub real: Real,
-    pub wait: Wait,
+    /// Waits for up to so many milliseconds: what came of it as an errno, `None` if the thread still runs.
+    pub slice: Slice,
+    /// What the call returned, as an errno.
     pub result: fn(c_int) -> c_int,
+    /// And back.
     pub returns: fn(c_int) -> c_int,
 }
 
+/// Waits for the end of a thread for up to so many milliseconds. Not a cancellation point.
+///
+/// # Safety
+/// As pthread_join.
+pub unsafe fn join_slice(pthread: c_ulong, value: *mut c_void, milliseconds: u64) -> Option<c_int> {
+    let mut until = sys::realtime_in(milliseconds);
+    let mut state = 0;
+    // SAFETY: by the contract; a time of ours.
+    let result = unsafe {
+        pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &mut state);
+        let result = real::pthread_timedjoin_np(pthread, value, (&raw mut until).cast());
+        pthread_setcancelstate(state, core::ptr::null_mut());
+        result
+    };
+    Some(result).filter(|&result| !matches!(result, libc::ETIMEDOUT | libc::EBUSY))
+}
+
 /// Joins a thread.
-pub fn join<Real: FnOnce() -> c_int, Wait: FnOnce() -> c_int>(call: Join<Real, Wait>) -> c_int {
-    let Join { op, site, pthread, deadline, real, wait, result, returns } = call;
+pub fn join<Real, Slice>(call: Join<Real, Slice>) -> c_int
+where
+    Real: FnOnce() -> c_int,
+    Slice: Fn(u64) -> Option<c_int>,
+{
+    let Join { op, site, pthread, deadline, real, slice, result, returns } = call;
     let Some(thread) = current() else { return real() };
     delay::point(thread);
     let child = threads::find_to_join(pthread);
     let number = child.map_or(NO_THREAD, |child| child.number.get());
     let event = Event::new(op, site, 0).extra(u64::from(number));
     let turn = enforce::arrive_where_cancelled(thread, event);
+    let in_plan = child.map_or(NONE, |child| child.follower.number());
     let step = match turn {
-        Turn::Step(step) => {
-            let in_plan = child.map_or(NONE, |child| child.follower.number());
-            enforce::is_thread(thread, step, &event, in_plan).then_some(step)
-        }
+        Turn::Step(step) => enforce::is_thread(thread, step, &event, in_plan).then_some(step),
         _ => None,
     };
-    let returned = match step.map(|step| step.result) {
-        Some(0) => turn::blocked(thread, wait),
-        Some(libc::EBUSY) => returns(libc::EBUSY),
-        // SAFETY: the program's deadline.
+    // SAFETY: the program's deadline.
+    let is_past = || deadline.is_some_and(|(clock, at)| unsafe { sys::is_past(clock, at.cast()) });
+    let outcome = match step.map(|step| step.result) {
+        Some(0) => turn::wait_outside(thread, slice, || in_plan, || is_past().then_some(libc::ETIMEDOUT)),
+        Some(libc::EBUSY) => Some(libc::EBUSY),
         Some(libc::ETIMEDOUT) => match deadline {
-            Some((clock, at)) if !unsafe { turn::sleep_until(thread, clock, at) } => real(),
-            _ => returns(libc::ETIMEDOUT),
+            // SAFETY: as above.
+            Some((clock, at)) if !unsafe { turn::sleep_until(thread, clock, at) } => None,
+            _ => Some(libc::ETIMEDOUT),
         },
-        Some(_) => real(),
-        None => real(),
+        _ => None,
     };
+    let returned = outcome.map_or_else(real, returns);
     let joined = result(returned) == 0;
     let floor = match child {
         Some(child) if joined => child.last_clock.load(Ordering::Acquire),
@@ -200,10 +225,10 @@ fn pthread_joining<Real: FnOnce() -> c_int>(
     value: *mut c_void,
     site: SiteId,
     real: Real,
-) -> Join<Real, impl FnOnce() -> c_int> {
+) -> Join<Real, impl Fn(u64) -> Option<c_int>> {
     // SAFETY: the program's thread, and where it wants the value.
-    let wait = move || unsafe { real::pthread_join(pthread, value) };
-    Join { op, site, pthread, deadline: None, real, wait, result: same, returns: same }
+    let slice = move |milliseconds| unsafe { join_slice(pthread, value, milliseconds) };
+    Join { op, site, pthread, deadline: None, real, slice, result: same, returns: same }
 }
 
 pub unsafe fn pthread_join(thread: c_ulong, value: *mut c_void, site: SiteId) -> c_int {

@@ -1,7 +1,7 @@
 //! Divergences: the first is written to the status file, for `covsched run` to put into words; then the run goes on
 //! free, or ends.
 
-use super::{objects, plan, turn, FREE};
+use super::{is_free, objects, plan, turn, FREE};
 use crate::gate::Event;
 use crate::threads::Thread;
 use crate::{real, sys};
@@ -79,7 +79,7 @@ fn describe(
 }
 
 fn report(divergence: Divergence) {
-    let Some(status) = plan::status() else { return };
+    let Some(status) = plan::status().filter(|_| !is_free()) else { return };
     let state = &status.state;
     status.divergences.fetch_add(1, Ordering::Relaxed);
     if state.compare_exchange(STATE_FOLLOWING, STATE_DIVERGING, Ordering::AcqRel, Ordering::Relaxed).is_err()

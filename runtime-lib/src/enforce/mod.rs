@@ -42,6 +42,7 @@ use covsched_core::plan::{
     THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN,
 };
 use covsched_core::rawlog::Phase;
+use covsched_core::SiteId;
 
 /// The run follows no plan (any more).
 static FREE: AtomicBool = AtomicBool::new(true);
@@ -125,7 +126,7 @@ impl Follower {
         if self.next.get().is_null() {
             return 0;
         }
-        (self.next.get() as usize - self.first.get() as usize) as u32 / size_of::<Step>() as u32
+        ((self.next.get() as usize - self.first.get() as usize) / size_of::<Step>()) as u32
     }
 
     /// Its next step.
@@ -173,13 +174,18 @@ pub fn arrive(thread: &Thread, event: Event) -> Option<&'static Step> {
     }
 }
 
-/// As [`arrive`], for an operation that ends without an event if its thread is cancelled in it.
+/// As [`arrive`], for an operation that ends without an event if its thread is cancelled in it, if it is one.
 #[inline(always)]
 pub fn arrive_where_cancelled(thread: &Thread, event: Event) -> Turn {
+    let is_cancellation_point = match event.op.effect() {
+        Effect::Acquire | Effect::TimedAcquire => event.op.class() == ObjectClass::Semaphore,
+        Effect::Join | Effect::TryJoin => event.op != Op::pthread_tryjoin_np,
+        _ => false,
+    };
     match arrive_at_once(thread, event) {
         Some(Some(step)) => Turn::Step(step),
         Some(None) => Turn::Free,
-        None => arrive_slowly(thread, event, true),
+        None => arrive_slowly(thread, event, is_cancellation_point),
     }
 }
 
@@ -202,7 +208,16 @@ fn arrive_at_once(thread: &Thread, event: Event) -> Option<Option<&'static Step>
 
 #[inline(always)]
 fn fits(step: &Step, event: &Event) -> bool {
-    step.site == event.site.0 && step.op == event.op as u8 && step.phase == event.phase as u8
+    step.site == event.site.0
+        && step.op == event.op as u8
+        && (step.phase == event.phase as u8 || runs_once(step, event))
+}
+
+/// A once: whether its caller runs the routine is known only in the call.
+#[inline(always)]
+fn runs_once(step: &Step, event: &Event) -> bool {
+    let may_run = event.op.effect() == Effect::RunOnce && event.phase == Phase::Both;
+    may_run && step.phase == Phase::Begin as u8
 }
 
 #[inline(never)]
@@ -223,10 +238,16 @@ fn arrive_slowly(thread: &Thread, event: Event, may_vanish: bool) -> Turn {
             continue;
         };
         if fits(step, event) {
+            if objects::is_elsewhere(step, event) {
+                divergence::found(thread, DivergenceKind::OtherObject, event);
+                continue;
+            }
+            if step.after != 0 && !turn::wait(thread, step) {
+                continue;
+            }
+            // Not before its turn: until then its place may be another's.
             if objects::is_at(step.object, event.object) || objects::bind(thread, step, event) {
-                if step.after == 0 || turn::wait(thread, step) {
-                    return Turn::Step(step);
-                }
+                return Turn::Step(step);
             }
         } else if step.op == Op::entry as u8 && step.site == 0 && event.op != Op::entry {
             // The function of this thread was compiled without hooks.
@@ -234,7 +255,7 @@ fn arrive_slowly(thread: &Thread, event: Event, may_vanish: bool) -> Turn {
                 done(thread, step);
             }
         } else if a_handler_posts_first(follower, event) {
-            turn::sleep_a_little(thread);
+            turn::wait_for_signal(thread);
         } else if may_vanish && plan::flags_of(follower.number()) & THREAD_CANCELLED != 0 {
             return Turn::Vanishes;
         } else {
@@ -243,27 +264,31 @@ fn arrive_slowly(thread: &Thread, event: Event, may_vanish: bool) -> Turn {
     }
 }
 
-/// A thread of code without hooks shows who it is by its first step.
+/// A thread of code without hooks shows who it is by its first step, best by its object.
 fn introduce(thread: &Thread, event: &Event) {
-    match plan::claim_foreign(|steps| {
-        steps
-            .iter()
-            .find(|step| step.op != Op::entry as u8 || event.op == Op::entry)
-            .is_some_and(|step| fits(step, event))
-    }) {
-        Some(number) => thread.follower.take_part(number),
+    let first = |steps: &'static [Step]| {
+        let is_first = |step: &&Step| step.op != Op::entry as u8 || event.op == Op::entry;
+        steps.iter().find(is_first).filter(|step| fits(step, event))
+    };
+    let by_object = |steps| first(steps).is_some_and(|step| objects::is_at(step.object, event.object));
+    let by_place = |steps| first(steps).is_some_and(|step| !objects::is_elsewhere(step, event));
+    match plan::claim_foreign(by_object).or_else(|| plan::claim_foreign(by_place)) {
+        Some(number) => {
+            thread.follower.take_part(number);
+            thread.follower.runs();
+        }
         None => divergence::found(thread, DivergenceKind::UnknownThread, event),
     }
 }
 
-/// The thread has no more steps. Where the schedule has the end of the process but not the end of this thread, it
-/// got no further in the recorded run either: it waits for the process to end.
+/// The thread has no more steps. Where the schedule does not have its end, it got no further in the recorded run
+/// either: it waits for the end of the process. In a schedule that was cut off, which has no such end, it waits until
+/// all others are as far.
 fn wait_for_the_end(thread: &Thread, event: &Event) {
     let has_ended = plan::flags_of(thread.follower.number()) & THREAD_ENDS != 0;
-    if has_ended || plan::flags() & PLAN_COMPLETE == 0 {
+    let is_cut_off = plan::flags() & PLAN_COMPLETE == 0;
+    if has_ended || turn::wait_at_the_end(thread, event, is_cut_off) {
         divergence::found(thread, DivergenceKind::MoreEvents, event);
-    } else {
-        turn::wait_for_ever(thread, event);
     }
 }
 
@@ -272,6 +297,13 @@ fn wait_for_the_end(thread: &Thread, event: &Event) {
 fn a_handler_posts_first(follower: &Follower, event: &Event) -> bool {
     let is_wait = matches!(event.op.effect(), Effect::Acquire | Effect::TimedAcquire);
     if !is_wait || event.op.class() != ObjectClass::Semaphore {
+        return false;
+    }
+    let mut units = 0;
+    // SAFETY: the semaphore that the thread waits for.
+    unsafe { crate::real::sem_getvalue(event.object as *mut _, (&raw mut units).cast()) };
+    if units > 0 {
+        // It need not wait: nobody has to come.
         return false;
     }
     let mut at = 0;
@@ -329,6 +361,14 @@ pub fn thread_ended(thread: &Thread) {
     follower.leave_plan();
 }
 
+/// The process is about to end, in this thread.
+pub fn process_ended() {
+    let Some(thread) = crate::threads::current().filter(|thread| follows(thread)) else { return };
+    if thread.follower.peek().is_some() {
+        divergence::found(thread, DivergenceKind::EndedEarly, &Event::new(Op::exit, SiteId::NONE, 0));
+    }
+}
+
 /// In a forked child: the plan is the parent's.
 pub fn after_fork_in_child(survivor: Option<&Thread>) {
     FREE.store(true, Ordering::Relaxed);
@@ -339,7 +379,9 @@ pub fn after_fork_in_child(survivor: Option<&Thread>) {
 
 /// An operation on another thread: whether it is the one that the step names.
 pub fn is_thread(thread: &Thread, step: &'static Step, event: &Event, number: u32) -> bool {
-    if step.aux == number || step.aux == NONE {
+    // One of code without hooks is not known before its first hook.
+    let may_be_unknown = step.aux == NONE || (number == NONE && is_foreign(plan::flags_of(step.aux)));
+    if step.aux == number || may_be_unknown {
         return true;
     }
     divergence::found_other_thread(thread, event, number);
@@ -361,9 +403,11 @@ pub fn is_shared(step: &Step) -> bool {
     plan::object_flags(step.object) & OBJECT_SHARED != 0
 }
 
-/// Whether a thread with this name to the kernel follows the plan.
-pub fn has_thread(tid: u32) -> bool {
-    tid != 0 && plan::all_progress().iter().any(|one| one.tid.load(Ordering::Relaxed) == tid)
+/// The thread of the plan with this name to the kernel, or [`NONE`].
+pub fn thread_with(tid: u32) -> u32 {
+    let found =
+        plan::all_progress().iter().position(|one| tid != 0 && one.tid.load(Ordering::Relaxed) == tid);
+    found.map_or(NONE, |number| number as u32)
 }
 
 /// The step is the end of an operation whose begin is the one before.

@@ -19,6 +19,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::hash::mix;
 use covsched_core::hooks::Effect;
 use covsched_core::plan::{DivergenceKind, Step, NONE, OBJECT_FIXED, OBJECT_STATIC};
+use covsched_core::rawlog::RESULT_PENDING;
 
 /// By object: its address, 0 before it has one.
 static PLACES: Own<&'static [AtomicUsize]> = Own::new(&[]);
@@ -58,42 +59,67 @@ pub fn is_at(object: u32, address: usize) -> bool {
 
 /// Which object is at an address, or [`NONE`].
 pub fn tenant_of(address: usize) -> u32 {
-    LOCK.acquire();
-    let tenant = find(address).map_or(NONE, |at| TENANTS.get()[at].object.get());
-    LOCK.release();
-    tenant
+    alone(|| find(address).map_or(NONE, |at| TENANTS.get()[at].object.get()))
 }
 
-/// The step's object turns out to be at another address than known: true if that can be. False: it is a divergence,
-/// which has been reported.
+/// Runs `body` under the lock. A signal handler that posts a semaphore comes here too.
+fn alone<R>(body: impl FnOnce() -> R) -> R {
+    let mask = sys::block_signals();
+    LOCK.acquire();
+    let result = body();
+    LOCK.release();
+    sys::restore_signals(mask);
+    result
+}
+
+/// Whether the object is known to be elsewhere, for good: no turn needs to be waited for.
+#[inline(always)]
+pub fn is_elsewhere(step: &Step, event: &Event) -> bool {
+    let Some(place) = PLACES.get().get(step.object as usize) else { return false };
+    let place = place.load(Ordering::Relaxed);
+    event.op.effect() != Effect::Init
+        && place > DISPLACED
+        && place != event.object
+        && plan::object_flags(step.object) & OBJECT_FIXED != 0
+}
+
+/// When its turn has come: the step's object turns out to be at another address than known. True if that can be.
+/// False: it is a divergence, which has been reported.
 #[cold]
 pub fn bind(thread: &Thread, step: &'static Step, event: &Event) -> bool {
+    // What fails does nothing with the object, and may have been another that was in its place.
+    let does_nothing = !matches!(step.result, 0 | RESULT_PENDING | libc::EOWNERDEAD);
+    if does_nothing && plan::object_flags(step.object) & OBJECT_FIXED == 0 {
+        return true;
+    }
     bind_object(thread, step.object, event.op.effect(), event.object, event)
 }
 
 /// As [`bind`], for the mutex of a condition wait.
 #[cold]
 pub fn bind_mutex(thread: &Thread, object: u32, address: usize, event: &Event) -> bool {
-    bind_object(thread, object, Effect::Wait, address, &Event { object: address, ..*event })
+    // It is held: it cannot have moved since.
+    bind_object(thread, object, Effect::Release, address, &Event { object: address, ..*event })
 }
 
 fn bind_object(thread: &Thread, object: u32, effect: Effect, address: usize, event: &Event) -> bool {
-    LOCK.acquire();
-    if effect != Effect::Init && is_at(object, address) {
-        LOCK.release();
-        return true;
-    }
-    let may_be = may_be_at(object, effect, address);
-    if may_be {
-        if let Some(at) = find(address) {
-            let displaced = TENANTS.get()[at].object.get();
-            PLACES.get()[displaced as usize].store(DISPLACED, Ordering::Relaxed);
-            remove(at);
+    let may_be = alone(|| {
+        // Another thread may have come to know it at the same time.
+        if effect != Effect::Init && is_at(object, address) {
+            return true;
         }
-        vacate(object);
-        insert(address, object);
-    }
-    LOCK.release();
+        let may_be = may_be_at(object, effect, address);
+        if may_be {
+            if let Some(at) = find(address) {
+                let displaced = TENANTS.get()[at].object.get();
+                PLACES.get()[displaced as usize].store(DISPLACED, Ordering::Relaxed);
+                remove(at);
+            }
+            vacate(object);
+            insert(address, object);
+        }
+        may_be
+    });
     if !may_be {
         divergence::found(thread, DivergenceKind::OtherObject, event);
     }
@@ -124,12 +150,12 @@ fn may_be_at(object: u32, effect: Effect, address: usize) -> bool {
 
 /// The object has been destroyed: its memory may be another's.
 pub fn ended(step: &'static Step) {
-    LOCK.acquire();
-    vacate(step.object);
-    if let Some(place) = PLACES.get().get(step.object as usize) {
-        place.store(DISPLACED, Ordering::Relaxed);
-    }
-    LOCK.release();
+    alone(|| {
+        vacate(step.object);
+        if let Some(place) = PLACES.get().get(step.object as usize) {
+            place.store(DISPLACED, Ordering::Relaxed);
+        }
+    });
 }
 
 /// Forgets where the object was. Under the lock, as all below.

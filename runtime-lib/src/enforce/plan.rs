@@ -129,6 +129,11 @@ pub fn thread(number: u32) -> Option<(&'static [Step], &'static Progress)> {
     Some((&plan.steps[first..first + thread.steps as usize], &plan.progress[number as usize]))
 }
 
+/// How many steps there are.
+pub fn steps() -> u64 {
+    plan().map_or(0, |plan| plan.header.steps)
+}
+
 /// A thread's flags; 0 if there is no such thread.
 pub fn flags_of(number: u32) -> u32 {
     plan().and_then(|plan| plan.threads.get(number as usize)).map_or(0, |thread| thread.flags)
@@ -139,7 +144,7 @@ pub fn flags() -> u32 {
     plan().map_or(0, |plan| plan.header.flags)
 }
 
-/// What a thread shows to the others; the first thread's for one that is not there, which no sound plan names.
+/// What a thread shows to the others.
 pub fn progress(number: u32) -> Option<&'static Progress> {
     plan()?.progress.get(number as usize)
 }
@@ -165,7 +170,7 @@ pub fn status() -> Option<&'static Status> {
 }
 
 /// Takes the first thread that code without hooks makes, that nobody has taken, and whose steps suit.
-pub fn claim_foreign(suits: impl Fn(&[Step]) -> bool) -> Option<u32> {
+pub fn claim_foreign(suits: impl Fn(&'static [Step]) -> bool) -> Option<u32> {
     let plan = plan()?;
     let numbers = 0..plan.threads.len() as u32;
     numbers.filter(|&number| super::is_foreign(flags_of(number))).find(|&number| {
@@ -176,13 +181,6 @@ pub fn claim_foreign(suits: impl Fn(&[Step]) -> bool) -> Option<u32> {
                 .state
                 .compare_exchange(NOT_MADE, RUNNING, Ordering::Relaxed, Ordering::Relaxed)
                 .is_ok()
-    })
-}
-
-/// Whether a thread of code without hooks may still come.
-pub fn expects_strangers() -> bool {
-    all_progress().iter().enumerate().any(|(number, progress)| {
-        super::is_foreign(flags_of(number as u32)) && progress.state.load(Ordering::Relaxed) == NOT_MADE
     })
 }
 

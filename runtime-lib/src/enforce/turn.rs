@@ -2,7 +2,8 @@
 //! wakes somebody, and only the one who waits for it.
 //!
 //! The handshake: who sleeps sets `parked`, says for what (`asleep`), and looks again; who does a step stores `done`
-//! and then looks whether somebody sleeps for it. Both sides have a full barrier between the two.
+//! and then looks whether somebody sleeps for it. Both sides have an exchange between the two, which is a full barrier
+//! on x86-64; elsewhere a sleeper that misses it looks again a moment later.
 
 use super::{is_free, plan, stuck};
 use crate::gate::Event;
@@ -10,7 +11,7 @@ use crate::log::Own;
 use crate::sys::{self, Deadline};
 use crate::threads::Thread;
 use core::sync::atomic::{AtomicBool, Ordering};
-use covsched_core::plan::{Link, Progress, Step, BLOCKED, RUNNING, WAITING};
+use covsched_core::plan::{Link, Progress, Step, BLOCKED, NONE, RUNNING, WAITING};
 use libc::{c_int, c_void};
 
 /// How often a thread looks before it sleeps, at most and at least: some 30 us, what it takes to sleep and be woken,
@@ -126,22 +127,38 @@ fn sleep_while(thread: &Thread, own: &Progress, link: Link, must_wait: impl Fn()
     came
 }
 
-/// Waits for the end of the process, or of the plan.
-pub fn wait_for_ever(thread: &Thread, event: &Event) {
-    let Some(own) = thread.follower.progress() else { return };
+/// The thread has no more steps: waits for the end of the process, or of the plan (false). If the plan is cut off: until
+/// nobody has any more steps, or nobody can do them (true).
+pub fn wait_at_the_end(thread: &Thread, event: &Event, is_cut_off: bool) -> bool {
+    let Some(own) = thread.follower.progress() else { return false };
     // So that a report can say what it wanted.
     thread.follower.wanted.set(Some(*event));
-    sleep_while(thread, own, Link { thread: covsched_core::plan::NONE, position: 0 }, || true);
+    let is_over = || is_cut_off && stuck::steps_done() >= plan::steps();
+    sleep_while(thread, own, Link { thread: NONE, position: 0 }, || !is_over())
 }
 
-/// Sleeps until a signal comes, or for a moment.
-pub fn sleep_a_little(thread: &Thread) {
-    let Some(own) = thread.follower.progress() else { return };
-    own.parked.swap(1, Ordering::SeqCst);
-    if !is_free() {
-        let _ = sys::futex_wait_until(&own.parked, 1, Deadline::After(FIRST_DOUBT));
-    }
+/// Sleeps until a signal has come and its handler has run: true. False if there is no plan any more.
+pub fn wait_for_signal(thread: &Thread) -> bool {
+    let Some(own) = thread.follower.progress() else { return false };
+    let mut doubt = stuck::Doubt::new();
+    let before = thread.follower.position();
+    let came = loop {
+        own.parked.swap(1, Ordering::SeqCst);
+        // A handler may have come between two looks: its steps show it.
+        if thread.follower.position() != before {
+            break true;
+        }
+        if is_free() {
+            break false;
+        }
+        match sys::futex_wait_until(&own.parked, 1, Deadline::After(FIRST_DOUBT)) {
+            Err(libc::EINTR) => break true,
+            Err(libc::ETIMEDOUT) => stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt),
+            _ => (),
+        }
+    };
     own.parked.store(0, Ordering::Relaxed);
+    came
 }
 
 /// Sleeps until a deadline by a clock, for a timeout that the plan wants: true. False if the plan was left before.
@@ -167,17 +184,60 @@ pub unsafe fn sleep_until(thread: &Thread, clock: c_int, deadline: *const c_void
     }
 }
 
-/// Runs what another thread must end: a join, a lock that is held.
-pub fn blocked<R>(thread: &Thread, body: impl FnOnce() -> R) -> R {
-    let own = thread.follower.progress();
-    if let Some(own) = own {
+/// Runs what another thread must end: a join, a lock that is held. `by` is that thread in the plan, or [`NONE`].
+pub fn blocked<R>(thread: &Thread, by: u32, body: impl FnOnce() -> R) -> R {
+    begin_blocked(thread, by);
+    let result = body();
+    end_blocked(thread);
+    result
+}
+
+/// The first half of [`blocked`], where the body may be left by unwinding.
+pub fn begin_blocked(thread: &Thread, by: u32) {
+    if let Some(own) = thread.follower.progress() {
+        own.blocked_by.store(by.wrapping_add(1), Ordering::Relaxed);
         own.state.store(BLOCKED, Ordering::Relaxed);
     }
-    let result = body();
-    if let Some(own) = own {
+}
+
+/// And the second.
+pub fn end_blocked(thread: &Thread) {
+    if let Some(own) = thread.follower.progress() {
         own.state.store(RUNNING, Ordering::Relaxed);
     }
-    result
+}
+
+/// An operation that the plan says succeeds, and that cannot be done now: tries it again and again, since what keeps it
+/// may be outside of the plan. `slice` waits for up to so many milliseconds: what came of it, `None` if nothing
+/// yet. `by` says who keeps it, or [`NONE`]; `gives_up` whether it is to be left. `None` if there is no plan any more.
+pub fn wait_outside(
+    thread: &Thread,
+    slice: impl Fn(u64) -> Option<c_int>,
+    by: impl Fn() -> u32,
+    gives_up: impl Fn() -> Option<c_int>,
+) -> Option<c_int> {
+    let mut doubt = stuck::Doubt::new();
+    loop {
+        let by = by();
+        let came = if by == NONE { slice(FIRST_DOUBT) } else { blocked(thread, by, || slice(FIRST_DOUBT)) };
+        if came.is_some() {
+            return came;
+        }
+        if is_free() {
+            return None;
+        }
+        if let Some(result) = gives_up() {
+            return Some(result);
+        }
+        if by != NONE {
+            begin_blocked(thread, by);
+        }
+        stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt);
+        end_blocked(thread);
+        if is_free() {
+            return None;
+        }
+    }
 }
 
 /// A step that others wait for has been done.
