@@ -38,7 +38,7 @@ def ends(options, app, order, *more, **environment):
 
 def reports(text):
     """The lines of standard error that say that the run left its schedule."""
-    return [line for line in text.split("\n") if "diverged" in line]
+    return [line for line in text.split("\n") if line.startswith("covsched: ")]
 
 
 def names(text, line):
