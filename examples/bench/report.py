@@ -131,7 +131,8 @@ def targets(others, ratios, means):
         mean = figures.median(means[mode])
         worst, name = max((figures.median(ratios[p][mode]), p) for p in ratios)
         mean_target, worst_target = TARGETS.get(mode, (None, None))
-        met = mean <= (mean_target or mean) and worst <= (worst_target or worst)
+        reached = mean <= (mean_target or mean) and worst <= (worst_target or worst)
+        met = "-" if mode not in TARGETS else "yes" if reached else "no"
         rows.append(
             [
                 mode,
@@ -139,7 +140,7 @@ def targets(others, ratios, means):
                 f"<= {mean_target:.2f}" if mean_target else "-",
                 f"{worst:.3f} ({name})",
                 f"<= {worst_target:.2f}" if worst_target else "-",
-                "yes" if met else "no",
+                met,
             ]
         )
     return rows

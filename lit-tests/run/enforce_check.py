@@ -15,7 +15,7 @@ import programs
 ORDERS = "hb,total"
 # How many runs under each order, in all, and how many schedules they share.
 RUNS = int(os.environ.get("COVSCHED_TEST_ENFORCED_RUNS", "50"))
-RECORDINGS = 5
+RECORDINGS = max(5, RUNS // 50)
 
 
 def add_arguments(parser):
