@@ -36,11 +36,6 @@ def ends(options, app, order, *more, **environment):
     return done
 
 
-def reports(text):
-    """The lines of standard error that say that the run left its schedule."""
-    return [line for line in text.split("\n") if line.startswith("covsched: ")]
-
-
 def names(text, line):
     return re.search(re.escape(line) + r"\b", text) is not None
 
@@ -55,12 +50,12 @@ def check(options, native, app, lines, seed):
         if programs.outcome(went_on) != programs.outcome(wanted):
             sys.exit(f"{order}, seed {seed}: natively {wanted}\ngoing on: {went_on}")
         named = [line for line in lines if names(went_on.stderr, line)]
-        if len(reports(went_on.stderr)) != 1 or not named or (named != lines and not options.any):
+        if len(programs.reports(went_on)) != 1 or not named or (named != lines and not options.any):
             sys.exit(f"{order}, seed {seed}: expected one report, of {lines}:\n{went_on.stderr}")
         aborted = ends(options, app, order, *delay, "--on-divergence", "abort")
         seven = ends(options, app, order, *delay, "--on-divergence", "abort", exitcode=7)
         for done, code in (aborted, 66), (seven, 7):
-            if done.returncode != code or len(reports(done.stderr)) != 1:
+            if done.returncode != code or len(programs.reports(done)) != 1:
                 sys.exit(f"{order}, seed {seed}: expected exit {code} and one report: {done}")
 
 
@@ -71,7 +66,7 @@ def check_crash(options, native, app, seed):
     for order in options.orders.split(","):
         for divergence in "continue", "abort":
             done = ends(options, app, order, *delay, "--on-divergence", divergence)
-            if programs.outcome(done) != programs.outcome(wanted) or reports(done.stderr):
+            if programs.outcome(done) != programs.outcome(wanted) or programs.reports(done):
                 sys.exit(f"{order}, seed {seed}: natively {wanted}\nenforced: {done}")
 
 

@@ -22,6 +22,11 @@ def outcome(done):
     return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
 
 
+def reports(done):
+    """What covsched itself has said on standard error: one line begins each."""
+    return [line for line in done.stderr.split("\n") if line.startswith("covsched: ")]
+
+
 def must(*command, **more):
     """The standard output of a command that succeeds."""
     done = run(*command, **more)
