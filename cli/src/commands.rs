@@ -1,13 +1,13 @@
 //! What the command line may say.
 
 use crate::failure::{Failure, BAD_INPUT};
-use crate::{bitcode, compile, record, show, sites, verify};
+use crate::{bitcode, compile, record, run, show, sites, verify};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// Schedules you can trust: compile a threaded program, record a run, look at its schedule.
+/// Schedules you can trust: compile a threaded program, record the schedule of a run, make later runs follow it.
 #[derive(Parser)]
 #[command(name = "covsched", version, arg_required_else_help = true)]
 struct CommandLine {
@@ -25,6 +25,8 @@ enum Command {
     Cxx(ClangArguments),
     /// Run a program and write the schedule of the run
     Record(record::Arguments),
+    /// Run a program under a recorded schedule
+    Run(run::Arguments),
     /// Print a schedule with source lines
     Show(show::Arguments),
     /// Check that a schedule is well-formed and legal
@@ -61,6 +63,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Cc(clang) => compile::run(false, &clang.arguments),
         Command::Cxx(clang) => compile::run(true, &clang.arguments),
         Command::Record(arguments) => record::run(&arguments),
+        Command::Run(arguments) => run::run(&arguments),
         Command::Show(arguments) => show::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Sites(arguments) => sites::run(&arguments),

@@ -46,6 +46,26 @@ pub fn brief(name: &str) -> String {
     }
 }
 
+/// A text with linkage names of C++ in it, as [`brief`] has them.
+pub fn demangle_all(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '$');
+    let mut result = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("_Z") {
+        let (before, name) = rest.split_at(start);
+        let (name, after) = name.split_at(name.find(|c| !is_part(c)).unwrap_or(name.len()));
+        result.push_str(before);
+        // In the middle of another name it means nothing.
+        if before.ends_with(is_part) {
+            result.push_str(name);
+        } else {
+            result.push_str(&brief(&demangle(name)));
+        }
+        rest = after;
+    }
+    result + rest
+}
+
 /// The errno's name, for those that a synchronization may return on Linux; else the number.
 pub fn errno(code: i32) -> String {
     let name = match code {
@@ -118,6 +138,15 @@ mod tests {
         ] {
             assert_eq!(brief(name), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn names_in_a_text_are_demangled() {
+        assert_eq!(
+            demangle_all("lock m0 (_ZN4Pool4lockE+8) at a.cpp:3 (_ZN4Pool3runEi), not my_Zone"),
+            "lock m0 (Pool::lock+8) at a.cpp:3 (Pool::run()), not my_Zone"
+        );
+        assert_eq!(demangle_all(""), "");
     }
 
     #[test]

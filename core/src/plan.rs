@@ -79,7 +79,8 @@ pub struct PlanHeader {
 
 /// [`PlanThread::flags`]: made by code without hooks. It is known by its first step.
 pub const THREAD_FOREIGN: u32 = 1;
-/// [`PlanThread::flags`]: its end is in the schedule (`leave`), so after its last step it does nothing more.
+/// [`PlanThread::flags`]: its end is in the schedule (its return, or its call that ends the process), so after its
+/// last step it does nothing more.
 pub const THREAD_ENDS: u32 = 2;
 /// [`PlanThread::flags`]: a `pthread_cancel` of it succeeded, so that it may vanish in a cancellation point
 /// that has no step.
@@ -101,6 +102,8 @@ pub struct PlanThread {
 /// its first use or its init on, and another address is another object. What has neither (a `std::mutex` on
 /// the heap) has no visible lifetime: its memory may have been several objects, one after the other.
 pub const OBJECT_FIXED: u32 = 1;
+/// [`PlanObject::flags`]: it has a name. Nothing else is ever in its place.
+pub const OBJECT_STATIC: u32 = 4;
 /// [`PlanObject::flags`]: shared with other processes, whose operations are not in the schedule.
 pub const OBJECT_SHARED: u32 = 2;
 
@@ -271,7 +274,7 @@ pub struct Divergence {
     pub actual_site: u64,
     /// On what: an address, 0 if nothing.
     pub actual_address: u64,
-    /// Which object of the plan has been at that address, or [`NONE`].
+    /// Which object of the plan has been at that address, or [`NONE`]. For operations on threads: which thread.
     pub actual_object: u32,
     /// With what result, [`crate::rawlog::RESULT_PENDING`] if that is not the matter.
     pub actual_result: i32,
@@ -283,16 +286,18 @@ pub struct Divergence {
 /// A [`Link`], or thread [`NONE`].
 pub type LinkOrNone = [u32; 2];
 
+/// [`Progress::state`]: nobody has made it yet.
+pub const NOT_MADE: u32 = 0;
 /// [`Progress::state`]: it runs, or waits for something outside of the schedule.
-pub const RUNNING: u32 = 0;
+pub const RUNNING: u32 = 1;
 /// [`Progress::state`]: it waits for its turn.
-pub const WAITING: u32 = 1;
+pub const WAITING: u32 = 2;
 /// [`Progress::state`]: it is in an operation that another thread must end (a join, a lock that is held).
-pub const BLOCKED: u32 = 2;
+pub const BLOCKED: u32 = 3;
 /// [`Progress::state`]: it has ended.
-pub const ENDED: u32 = 3;
+pub const ENDED: u32 = 4;
 
-/// What a thread shows to the others. Zeros at first: a thread that does not exist yet is running.
+/// What a thread shows to the others. Zeros at first.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Progress {
@@ -304,10 +309,12 @@ pub struct Progress {
     pub asleep: AtomicU64,
     /// The futex word that it sleeps on: 1 while it does.
     pub parked: AtomicU32,
-    /// One of [`RUNNING`], [`WAITING`], [`BLOCKED`], [`ENDED`].
+    /// One of [`NOT_MADE`], [`RUNNING`], [`WAITING`], [`BLOCKED`], [`ENDED`].
     pub state: AtomicU32,
     /// The clock of its last step, if the run is recorded.
     pub clock: AtomicU64,
+    /// Its name to the kernel, as glibc writes it into mutexes.
+    pub tid: AtomicU32,
 }
 
 /// Bytes of a status file for so many threads.

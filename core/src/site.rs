@@ -128,9 +128,14 @@ pub struct Registration {
     /// Their end.
     pub sites_end: *const u8,
     /// The object's own copy of "is the runtime doing anything": the checks that the pass puts around
-    /// markers read this byte. The runtime sets it to 1 in record and enforce mode.
+    /// markers read this byte. The runtime sets it to [`ALL_MARKERS`] or [`NO_DERIVED_MARKERS`].
     pub active: *mut u8,
 }
+
+/// [`Registration::active`]: every marker is to be called.
+pub const ALL_MARKERS: u8 = 1;
+/// [`Registration::active`]: those of derived calls need not be: the run follows a plan and is not recorded.
+pub const NO_DERIVED_MARKERS: u8 = 2;
 
 /// Head of a translation unit's bitcode in [`BITCODE_SECTION`]; the unit's name and the bitcode follow, then
 /// zeros up to `size`. Starts at a multiple of 8 in the section.

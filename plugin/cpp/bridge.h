@@ -141,8 +141,8 @@ void cov_add_registration(LLVMModuleRef module, CovText section, LLVMValueRef ho
                           uint32_t version, uint32_t size);
 /// Moves allocas of constant size to the head of the entry block, so that it can be split.
 void cov_gather_allocas(LLVMValueRef function);
-/// `call` becomes `if (*active) [unlikely] call`, and its result 0 otherwise.
-void cov_guard_call(LLVMValueRef call, LLVMValueRef active);
+/// `call` becomes `if (*active == only) [unlikely] call`, and its result 0 otherwise; `only` 0 means any value but 0.
+void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 
 // --- Reporting ----------------------------------------------------------------------------------------------
 

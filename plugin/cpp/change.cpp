@@ -385,14 +385,15 @@ void cov_gather_allocas(LLVMValueRef function) {
       Alloca->moveBefore(At);
 }
 
-void cov_guard_call(LLVMValueRef call, LLVMValueRef active) {
+void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only) {
   auto *Call = unwrap<CallInst>(call);
   LLVMContext &Context = Call->getContext();
   IRBuilder<> Builder(Call);
   LoadInst *Byte = Builder.CreateLoad(Builder.getInt8Ty(), unwrap(active));
   // The byte is ours, not the program's: no sanitizer looks at it.
   Byte->setMetadata(LLVMContext::MD_nosanitize, MDNode::get(Context, {}));
-  Value *Busy = Builder.CreateICmpNE(Byte, Builder.getInt8(0));
+  Value *Busy = only ? Builder.CreateICmpEQ(Byte, Builder.getInt8(only))
+                     : Builder.CreateICmpNE(Byte, Builder.getInt8(0));
   BasicBlock *Head = Call->getParent();
   Instruction *Branch =
       SplitBlockAndInsertIfThen(Busy, Call, false, MDBuilder(Context).createBranchWeights(1, 1 << 20));

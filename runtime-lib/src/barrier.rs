@@ -4,15 +4,21 @@
 //! An arrival, under the bucket's lock, writes its begin and joins the queue; the last of a generation takes
 //! the others from it and is the serial thread. Not a cancellation point, so waiters sleep on a futex.
 //! Barriers shared between processes are left to glibc.
+//!
+//! Under a plan the queue stays in use, so that a plan that is left in the middle of a generation leaves nobody
+//! behind. Who is the serial thread is decided when the generation is complete: by the plan if all of
+//! it followed the plan, else it is the last one.
 
+use crate::enforce::{self, turn};
 use crate::gate::{self, Event};
 use crate::hook::{barrier_count, barrier_flags, Call};
-use crate::parking::{bucket, Node};
+use crate::parking::{bucket, Node, Taken};
 use crate::threads::current;
 use crate::{clock, delay, interpose, real, sys};
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::hooks::Op;
-use covsched_core::rawlog::{Phase, FLAG_SHARED};
+use covsched_core::rawlog::{Phase, FLAG_SHARED, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_uint, c_void};
 
@@ -22,6 +28,37 @@ struct Arrival {
     /// First: the queue knows only this.
     node: Node,
     released: AtomicU32,
+    /// What the plan says that it returns, [`RESULT_PENDING`] if nothing; then what it returns.
+    result: Cell<c_int>,
+}
+
+impl Arrival {
+    /// # Safety
+    /// A node in a barrier's queue.
+    unsafe fn of(node: &Node) -> &Arrival {
+        // SAFETY: every such node is the first field of an arrival, which waits to be released.
+        unsafe { &*(node as *const Node).cast::<Arrival>() }
+    }
+}
+
+/// Decides what each of a complete generation returns.
+fn settle(last: &Arrival, others: &Taken) {
+    let mut planned_serials = 0;
+    let mut is_planned = true;
+    each(last, others, |arrival| {
+        is_planned &= arrival.result.get() != RESULT_PENDING;
+        planned_serials += u32::from(arrival.result.get() == libc::PTHREAD_BARRIER_SERIAL_THREAD);
+    });
+    if !is_planned || planned_serials != 1 {
+        each(last, others, |arrival| arrival.result.set(0));
+        last.result.set(libc::PTHREAD_BARRIER_SERIAL_THREAD);
+    }
+}
+
+fn each(last: &Arrival, others: &Taken, mut visit: impl FnMut(&Arrival)) {
+    // SAFETY: taken from a barrier's queue.
+    others.for_each(|node| visit(unsafe { Arrival::of(node) }));
+    visit(last);
 }
 
 /// Arrives and waits for the others. Returns as pthread_barrier_wait does.
@@ -37,7 +74,12 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
     let (flags, others) =
         unsafe { (barrier_flags(barrier), (barrier_count(barrier) as usize).saturating_sub(1)) };
     let event = Event::new(Op::pthread_barrier_wait, site, object).flags(flags);
-    let arrival = Arrival { node: Node::new(object), released: AtomicU32::new(0) };
+    let step = enforce::arrive(thread, event.phase(Phase::Begin));
+    let end_step =
+        step.and_then(|begin| thread.follower.peek_after(1).filter(|end| enforce::is_end_of(begin, end)));
+    let planned = end_step.map_or(RESULT_PENDING, |end| end.result);
+    let arrival =
+        Arrival { node: Node::new(object), released: AtomicU32::new(0), result: Cell::new(planned) };
     let is_own = flags & FLAG_SHARED == 0;
     let (begun, completed) = bucket(object).with(|queues| {
         let (begun, _) =
@@ -53,23 +95,34 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
         }
         let generation = queues.take(object, usize::MAX);
         generation.for_each(|node| node.waker.set(begun.0));
+        settle(&arrival, &generation);
         (begun, Some(generation))
     });
+    if let Some(step) = step {
+        enforce::done(thread, step);
+    }
     let (result, floor) = match completed {
         Some(generation) => {
             generation.for_each(release);
-            (libc::PTHREAD_BARRIER_SERIAL_THREAD, begun.0)
+            (arrival.result.get(), begun.0)
         }
         None if is_own => {
-            while arrival.released.load(Ordering::Acquire) == 0 {
-                sys::futex_wait(&arrival.released, 0);
-            }
-            (0, arrival.node.waker.get())
+            turn::blocked(thread, || {
+                while arrival.released.load(Ordering::Acquire) == 0 {
+                    sys::futex_wait(&arrival.released, 0);
+                }
+            });
+            (arrival.result.get(), arrival.node.waker.get())
         }
         // SAFETY: by the contract.
         None => (unsafe { interpose::real_barrier_wait(barrier) }, clock::last(object)),
     };
-    gate::completed(thread, Clock(floor), event.phase(Phase::End).result(result));
+    let event = event.phase(Phase::End).result(result);
+    let step = step.and_then(|_| enforce::arrive(thread, event));
+    gate::completed(thread, Clock(floor), event);
+    if let Some(step) = step {
+        enforce::done_with(thread, step, event);
+    }
     delay::point(thread);
     result
 }

@@ -2,7 +2,8 @@
 
 use crate::cond::{self, Limit, Wake};
 use crate::hook::{cond_flags, Call};
-use crate::{real, thread};
+use crate::real;
+use crate::thread::{self, Join};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
 use libc::{c_int, c_ulong, c_void};
@@ -37,7 +38,7 @@ fn from_errno(result: c_int) -> c_int {
 }
 
 fn mutex_call(op: Op, site: SiteId, mutex: *mut c_void) -> Call {
-    Call::new(op, site, mutex).on_mutex().result(to_errno)
+    Call::new(op, site, mutex).on_mutex().result(to_errno, from_errno)
 }
 
 pub unsafe fn thrd_create(thread: *mut c_void, start: *mut c_void, arg: *mut c_void, site: SiteId) -> c_int {
@@ -51,7 +52,11 @@ pub unsafe fn thrd_create(thread: *mut c_void, start: *mut c_void, arg: *mut c_v
 
 pub unsafe fn thrd_join(thread: c_ulong, value: *mut c_void, site: SiteId) -> c_int {
     // SAFETY: as above.
-    thread::join(Op::thrd_join, site, thread, || unsafe { real::thrd_join(thread, value) }, to_errno)
+    let real = || unsafe { real::thrd_join(thread, value) };
+    let (op, deadline) = (Op::thrd_join, None);
+    let call =
+        Join { op, site, pthread: thread, deadline, real, wait: real, result: to_errno, returns: from_errno };
+    thread::join(call)
 }
 
 pub unsafe fn thrd_detach(thread: c_ulong, site: SiteId) -> c_int {
@@ -92,7 +97,11 @@ pub unsafe fn mtx_trylock(mutex: *mut c_void, site: SiteId) -> c_int {
 
 pub unsafe fn mtx_timedlock(mutex: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
     // SAFETY: as above.
-    unsafe { mutex_call(Op::mtx_timedlock, site, mutex).acquire(|| real::mtx_timedlock(mutex, deadline)) }
+    unsafe {
+        mutex_call(Op::mtx_timedlock, site, mutex)
+            .until(libc::CLOCK_REALTIME, deadline)
+            .acquire(|| real::mtx_timedlock(mutex, deadline))
+    }
 }
 
 pub unsafe fn mtx_unlock(mutex: *mut c_void, site: SiteId) -> c_int {
@@ -101,7 +110,7 @@ pub unsafe fn mtx_unlock(mutex: *mut c_void, site: SiteId) -> c_int {
 }
 
 pub unsafe fn cnd_init(cond: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::cnd_init, site, cond).flags(cond_flags).result(to_errno);
+    let call = Call::new(Op::cnd_init, site, cond).flags(cond_flags).result(to_errno, from_errno);
     // SAFETY: as above.
     unsafe { call.init(|| real::cnd_init(cond)) }
 }

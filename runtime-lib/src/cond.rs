@@ -4,20 +4,26 @@
 //! semaphore of its own (a cancellation point, as POSIX wants), locks the mutex and writes its end.
 //! A signal, under the same lock, writes its record and takes the first waiter; then it wakes it.
 //!
+//! Under a plan nobody sleeps in the queue: a wait's end waits for its turn, which comes after the signal that ended
+//! it in the schedule ([`wait_in_turn`]). Only a wait in which the schedule cancels the thread sleeps as
+//! usual.
+//!
 //! Code without hooks may wait on the same condition variable: a signal that finds no waiter of ours is passed
 //! on to glibc. It may signal too: see [`crate::interpose`]. Condition variables shared between processes,
 //! and calls that glibc would refuse, are left to glibc.
 //!
 //! Limit: asynchronous cancellation during a wait, which POSIX does not allow either.
 
+use crate::enforce::{self, turn};
 use crate::gate::{self, Event};
-use crate::hook::{cond_clock, cond_flags, Call};
+use crate::hook::{attempt, cond_clock, cond_flags, wait_for_object, Call};
 use crate::log::Slot;
 use crate::parking::{bucket, Node};
 use crate::threads::{current, Thread};
-use crate::{clock, delay, guard, interpose, real};
+use crate::{clock, delay, exports, guard, interpose, real};
 use core::cell::UnsafeCell;
 use covsched_core::hooks::Op;
+use covsched_core::plan::{DivergenceKind, Step, STEP_REFUSED, STEP_UNWOUND};
 use covsched_core::rawlog::{Phase, FLAG_SHARED, FLAG_UNWOUND};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void, sem_t, timespec};
@@ -48,6 +54,12 @@ struct Waiter {
     flags: u8,
 }
 
+impl Waiter {
+    fn event(&self, phase: Phase) -> Event {
+        Event::new(self.op, self.site, self.cond as usize).phase(phase)
+    }
+}
+
 /// A condition wait of any kind. One that is refused, so that the mutex was never given up, has the error as
 /// the result of its begin too. Returns as pthread_cond_wait does.
 ///
@@ -69,6 +81,15 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
             flags: cond_flags(cond),
         };
         let is_own = waiter.flags & FLAG_SHARED == 0 && is_valid(limit);
+        if let Some(step) = arrive(thread, &waiter) {
+            let result = if step.flags & STEP_REFUSED == 0 && is_own {
+                wait_in_turn(thread, &waiter, step)
+            } else {
+                wait_outside(thread, &waiter, step)
+            };
+            delay::point(thread);
+            return result;
+        }
         let slot = begin(thread, &waiter, is_own);
         let (result, was_refused) = if is_own {
             wait_in_queue(thread, &waiter)
@@ -80,6 +101,98 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
         }
         end(thread, &waiter, result, 0);
         delay::point(thread);
+        result
+    }
+}
+
+/// Its turn, if there is a plan: the condition variable and the mutex are those of the step.
+fn arrive(thread: &Thread, waiter: &Waiter) -> Option<&'static Step> {
+    let event = waiter.event(Phase::Begin);
+    let step = enforce::arrive(thread, event)?;
+    let mutex = waiter.mutex as usize;
+    let is_the_mutex =
+        enforce::is_at(step.aux, mutex) || enforce::bind_mutex(thread, step.aux, mutex, &event);
+    is_the_mutex.then_some(step)
+}
+
+/// A wait as the plan says. When the plan is left meanwhile, it ends as a spurious wake-up.
+unsafe fn wait_in_turn(thread: &Thread, waiter: &Waiter, step: &'static Step) -> c_int {
+    let end_step = thread.follower.peek_after(1).filter(|end| enforce::is_end_of(step, end));
+    let is_unwound = end_step.is_some_and(|end| end.flags & STEP_UNWOUND != 0);
+    // SAFETY: by the contract of wait; so below.
+    unsafe {
+        let slot = if is_unwound || exports::is_recording() {
+            begin(thread, waiter, is_unwound)
+        } else {
+            Slot::NONE
+        };
+        let unlocked = real::pthread_mutex_unlock(waiter.mutex);
+        if unlocked != 0 {
+            if is_unwound {
+                give_up(waiter, true);
+            }
+            gate::returned(thread, slot, unlocked);
+            let event = waiter.event(Phase::Begin).result(unlocked);
+            enforce::divergence::found(thread, DivergenceKind::OtherResult, &event);
+            end(thread, waiter, unlocked, 0);
+            return unlocked;
+        }
+        enforce::done(thread, step);
+        if is_unwound {
+            let slept = guard::call(thread, sleep, wait_was_unwound, waiter as *const Waiter as *mut c_void);
+            // Not cancelled after all: the plan was left, or is now.
+            let slept = if slept != 0 && !give_up(waiter, false) { 0 } else { slept };
+            let locked = real::pthread_mutex_lock(waiter.mutex);
+            let result = if locked != 0 { locked } else { slept };
+            if enforce::arrive(thread, waiter.event(Phase::End).result(result)).is_some() {
+                let event = waiter.event(Phase::End).result(result);
+                enforce::divergence::found(thread, DivergenceKind::OtherResult, &event);
+            }
+            end(thread, waiter, result, 0);
+            return result;
+        }
+        if end_step.is_some_and(|end| end.result == libc::ETIMEDOUT) {
+            let (clock, deadline) = match waiter.limit {
+                Limit::Deadline(deadline) => (cond_clock(waiter.cond), deadline),
+                Limit::Clock(clock, deadline) => (clock, deadline),
+                Limit::None => (libc::CLOCK_REALTIME, core::ptr::null_mut()),
+            };
+            turn::sleep_until(thread, clock, deadline);
+        }
+        let Some(step) = enforce::arrive(thread, waiter.event(Phase::End)) else {
+            let locked = real::pthread_mutex_lock(waiter.mutex);
+            end(thread, waiter, locked, 0);
+            return locked;
+        };
+        let mut result = attempt(Op::pthread_mutex_lock, waiter.mutex);
+        if result == libc::EBUSY {
+            result = wait_for_object(thread, Op::pthread_mutex_lock, waiter.mutex, step);
+        }
+        if result == 0 && step.result == libc::ETIMEDOUT {
+            result = step.result;
+        }
+        waiter.node.waker.set(enforce::waker_clock(step));
+        end(thread, waiter, result, 0);
+        enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
+        result
+    }
+}
+
+/// A wait that glibc refuses, or on a condition variable of several processes: what ends it is not in the plan. The
+/// end has its place in the thread's order only: the mutex is held already.
+unsafe fn wait_outside(thread: &Thread, waiter: &Waiter, step: &'static Step) -> c_int {
+    // SAFETY: by the contract of wait.
+    unsafe {
+        let slot = begin(thread, waiter, false);
+        enforce::done(thread, step);
+        let result = wait_in_glibc(thread, waiter);
+        if step.flags & STEP_REFUSED != 0 {
+            gate::returned(thread, slot, result);
+        }
+        end(thread, waiter, result, 0);
+        if let Some(step) = thread.follower.peek().filter(|end| enforce::is_end_of(step, end)) {
+            enforce::done_with(thread, step, waiter.event(Phase::End).result(result));
+        }
         result
     }
 }
@@ -103,17 +216,13 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
         let time = clock::now();
         // SAFETY: the mutex is live, by the contract of wait; so below.
         let floor = clock::last(cond).max(unsafe { clock::last_of_mutex(waiter.mutex, time) });
-        let event = Event::new(waiter.op, waiter.site, cond)
-            .phase(Phase::Begin)
-            .extra(mutex as u64)
-            .result(0)
-            .flags(waiter.flags);
+        let event = waiter.event(Phase::Begin).extra(mutex as u64).result(0).flags(waiter.flags);
         let (clock, slot) = gate::ordered_since(thread, time, Clock(floor), event, |clock| {
             clock::publish(cond, clock);
             // SAFETY: as above.
             unsafe { clock::publish_of_mutex(waiter.mutex, clock) };
         });
-        waiter.node.begun.set(clock.0);
+        waiter.node.begun.set(clock.0.max(time));
         if is_own {
             // SAFETY: the waiter stays until it is not queued.
             unsafe { queues.push(&waiter.node) };
@@ -124,11 +233,10 @@ unsafe fn begin(thread: &Thread, waiter: &Waiter, is_own: bool) -> Slot {
 
 fn end(thread: &Thread, waiter: &Waiter, result: c_int, flags: u8) {
     let waker = waiter.node.waker.get();
-    let event = Event::new(waiter.op, waiter.site, waiter.cond as usize)
-        .phase(Phase::End)
-        .extra(waker)
-        .result(result)
-        .flags(waiter.flags | flags);
+    let event = waiter.event(Phase::End).extra(waker).result(result).flags(waiter.flags | flags);
+    if !exports::is_recording() {
+        return;
+    }
     let time = clock::now();
     // SAFETY: the mutex is live, by the contract of wait.
     let floor = waker.max(unsafe { clock::last_of_mutex(waiter.mutex, time) });
@@ -223,8 +331,12 @@ unsafe fn wait_was_unwound(thread: &Thread, waiter: *mut c_void) {
     unsafe {
         let waiter = &*waiter.cast::<Waiter>().cast_const();
         give_up(waiter, true);
+        let step = enforce::arrive(thread, waiter.event(Phase::End));
         real::pthread_mutex_lock(waiter.mutex);
         end(thread, waiter, 0, FLAG_UNWOUND);
+        if let Some(step) = step {
+            enforce::done(thread, step);
+        }
     }
 }
 
@@ -283,9 +395,23 @@ pub unsafe fn signal(op: Op, cond: *mut c_void, wake: Wake, site: SiteId) -> c_i
     };
     delay::point(thread);
     // SAFETY: by the contract.
-    let result = unsafe { signal_recorded(thread, op, cond, wake, site, false) };
+    let result = unsafe {
+        let step = enforce::arrive(thread, Event::new(op, site, cond as usize));
+        let result = signal_recorded(thread, op, cond, wake, site, step, false);
+        if let Some(step) = step {
+            enforce::done_with(thread, step, Event::new(op, site, cond as usize).result(result));
+        }
+        result
+    };
     delay::point(thread);
     result
+}
+
+/// Whether the thread's next step is this signal, from code without hooks. Others of those are in no schedule.
+fn signals_in_plan(thread: &Thread, op: Op, cond: *mut c_void) -> bool {
+    let is_it =
+        |step: &Step| step.op == op as u8 && step.site == 0 && enforce::is_at(step.object, cond as usize);
+    !enforce::is_free() && thread.follower.peek().is_some_and(is_it)
 }
 
 /// As [`signal`], from code without hooks: of no interest unless it wakes a waiter of ours.
@@ -296,7 +422,8 @@ pub unsafe fn foreign_signal(op: Op, cond: *mut c_void, wake: Wake) -> c_int {
     // SAFETY: by the contract.
     unsafe {
         match current() {
-            Some(thread) => signal_recorded(thread, op, cond, wake, SiteId::NONE, true),
+            Some(thread) if signals_in_plan(thread, op, cond) => signal(op, cond, wake, SiteId::NONE),
+            Some(thread) => signal_recorded(thread, op, cond, wake, SiteId::NONE, None, true),
             None => signal_glibc(cond, wake),
         }
     }
@@ -308,20 +435,33 @@ unsafe fn signal_recorded(
     cond: *mut c_void,
     wake: Wake,
     site: SiteId,
+    step: Option<&'static Step>,
     only_if_waited_for: bool,
 ) -> c_int {
     let object = cond as usize;
     // SAFETY: by the contract.
     let flags = unsafe { cond_flags(cond) };
     let (slot, taken) = bucket(object).with(|queues| {
-        let taken = queues.take(object, if wake == Wake::One { 1 } else { usize::MAX });
+        // Under a plan the waiters know when they are woken. Those in the queue came after the plan was left, which
+        // is then known here: their queue has the same lock.
+        let follows = step.is_some() && !enforce::is_free();
+        let taken = match (follows, wake) {
+            (true, _) => queues.take(object, 0),
+            (false, Wake::One) => queues.take(object, 1),
+            (false, Wake::All) => queues.take(object, usize::MAX),
+        };
         if only_if_waited_for && taken.is_empty() {
             return (Slot::NONE, taken);
         }
         let event = Event::new(op, site, object).flags(flags);
+        let time = clock::now();
         let floor = Clock(clock::last(object));
-        let (clock, slot) = gate::ordered(thread, floor, event, |clock| clock::publish(object, clock));
-        taken.for_each(|node| node.waker.set(clock.0));
+        let publish = |clock| clock::publish(object, clock);
+        let (clock, slot) = gate::ordered_since(thread, time, floor, event, publish);
+        taken.for_each(|node| node.waker.set(clock.0.max(time)));
+        if let Some(step) = step {
+            enforce::note_waker(step, clock.0);
+        }
         (slot, taken)
     });
     let was_waited_for = !taken.is_empty();

@@ -8,10 +8,12 @@ use crate::cond::{self, Limit, Wake};
 use crate::gate::{self, Event};
 use crate::hook::{cond_flags, Call};
 use crate::log::{Own, Slot};
+use crate::thread::{self, Join};
 use crate::threads::{self, current, Thread};
-use crate::{delay, real, thread};
+use crate::{delay, enforce, real};
 use core::mem::offset_of;
 use covsched_core::hooks::Op;
+use covsched_core::plan::Step;
 use covsched_core::SiteId;
 use libc::{c_int, c_ulong, c_void};
 
@@ -44,7 +46,8 @@ pub struct StateProxy {
     vtable: Own<*const StateFunctions>,
     original: Own<*mut c_void>,
     has_run: Own<bool>,
-    creation: Own<Slot>,
+    /// Its record, and its step in the plan.
+    creation: Own<(Slot, Option<&'static Step>)>,
 }
 
 /// # Safety
@@ -78,10 +81,14 @@ unsafe extern "C" fn destroy(proxy: *mut c_void) {
     unsafe {
         let thread = thread_of(proxy);
         let original = thread.proxy.original.get();
-        let (has_run, creation) = (thread.proxy.has_run.get(), thread.proxy.creation.get());
+        let (has_run, (slot, step)) = (thread.proxy.has_run.get(), thread.proxy.creation.get());
         if !has_run {
             if let Some(creator) = current() {
-                gate::returned(creator, creation, libc::EAGAIN);
+                gate::returned(creator, slot, libc::EAGAIN);
+                if let Some(step) = step {
+                    let event = Event::new(Op::pthread_create, SiteId(step.site), 0).result(libc::EAGAIN);
+                    enforce::done_with(creator, step, event);
+                }
             }
             threads::not_created(thread);
         }
@@ -102,8 +109,9 @@ pub unsafe fn std_thread_start(
         delay::point(creator);
         let number = threads::next_number();
         let event = Event::new(Op::pthread_create, site, 0).extra(u64::from(number));
+        let step = enforce::arrive(creator, event);
         let (clock, slot) = gate::announced_alone(creator, event);
-        let Some(child) = threads::prepare(creator, number, clock, true) else {
+        let Some(child) = threads::prepare(creator, number, clock, true, step) else {
             crate::meta::note_lost_records();
             return original(this, state, depend);
         };
@@ -111,13 +119,16 @@ pub unsafe fn std_thread_start(
         proxy.vtable.set(&raw const VTABLE.functions);
         proxy.original.set(state.cast::<*mut c_void>().read());
         proxy.has_run.set(false);
-        proxy.creation.set(slot);
+        proxy.creation.set((slot, step));
         state.cast::<*const StateProxy>().write(proxy);
         // May throw: then who called us deletes the proxy.
         original(this, state, depend);
         creator.children.set(creator.children.get() + 1);
         threads::created(child, number, this.cast::<c_ulong>());
         gate::returned(creator, slot, 0);
+        if let Some(step) = step {
+            enforce::done_with(creator, step, event.result(0));
+        }
         delay::point(creator);
     }
 }
@@ -145,7 +156,9 @@ pub unsafe fn std_thread_join(this: *mut c_void, original: Destroy, site: SiteId
                 real::pthread_join(pthread, core::ptr::null_mut())
             }
         };
-        thread::join(Op::pthread_join, site, pthread, real, |returned| returned)
+        let (op, deadline) = (Op::pthread_join, None);
+        let (result, returns) = (|returned| returned, |result| result);
+        thread::join(Join { op, site, pthread, deadline, real, wait: real, result, returns })
     };
     // SAFETY: as above.
     unsafe { end_of_handle(this, original, join) }

@@ -7,7 +7,7 @@
 //!     cmpb  $1, ACTIVE(%rip)
 //!     je    1f
 //!     jmp   *pthread_mutex_lock@GOTPCREL(%rip)
-//! 1:  jmp   record
+//! 1:  jmp   act
 //! ```
 //! The site stays in the register in which it came: it is the last argument, and the function does not look
 //! there. Functions that do not return are called, since Rust makes no tail calls of those.
@@ -40,8 +40,26 @@ pub unsafe fn set_active(active: bool) {
     unsafe { *ACTIVE.0.get() = active };
 }
 
+static RECORDING: Active = Active(UnsafeCell::new(false));
+
+/// Whether events are recorded; else the hooks only follow a plan.
+#[inline(always)]
+pub fn is_recording() -> bool {
+    // SAFETY: nobody writes it while there are other threads.
+    unsafe { *RECORDING.0.get() }
+}
+
+/// Begins or ends recording.
+///
+/// # Safety
+/// The process has one thread.
+pub unsafe fn set_recording(recording: bool) {
+    // SAFETY: by the contract.
+    unsafe { *RECORDING.0.get() = recording };
+}
+
 /// Where the implementations are, by name.
-mod recording {
+mod active {
     pub use crate::barrier::*;
     pub use crate::c11::*;
     pub use crate::cond::*;
@@ -65,12 +83,12 @@ macro_rules! export_hooks {
             ) -> rust_type!($result) {
                 #[cold]
                 #[inline(never)]
-                unsafe fn record($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
+                unsafe fn act($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { recording::$name($($param,)* site) }
+                    unsafe { active::$name($($param,)* site) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { real::$name($($param),*) } else { record($($param,)* site) } }
+                unsafe { if is_off() { real::$name($($param),*) } else { act($($param,)* site) } }
             }
         )*
     };
@@ -88,16 +106,16 @@ macro_rules! export_cxx_hooks {
             ) -> rust_type!($result) {
                 #[cold]
                 #[inline(never)]
-                unsafe fn record(
+                unsafe fn act(
                     $($param: rust_type!($word),)*
                     original: unsafe extern "C" fn($(rust_type!($word)),*) -> rust_type!($result),
                     site: rust_type!(site),
                 ) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { recording::$name($($param,)* original, site) }
+                    unsafe { active::$name($($param,)* original, site) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { original($($param),*) } else { record($($param,)* original, site) } }
+                unsafe { if is_off() { original($($param),*) } else { act($($param,)* original, site) } }
             }
         )*
     };
@@ -123,7 +141,7 @@ macro_rules! export_markers {
                     return nothing!($result);
                 }
                 // SAFETY: the pass calls it as the table says.
-                unsafe { recording::$name($($param),*) }
+                unsafe { active::$name($($param),*) }
             }
         )*
     };

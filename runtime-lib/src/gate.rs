@@ -1,10 +1,11 @@
-//! The gate: every event of every hook becomes a record here.
+//! The gate: every event of every hook becomes a record here, if the run is recorded.
 //!
 //! A hook that blocks writes when it has completed ([`completed`]); any other before it happens
 //! ([`ordered`]), and fills in the result afterwards ([`returned`]). What the thread has
 //! outstanding (its entry, the derived calls that it is in) is written first, with the same clock.
 
 use crate::clock;
+use crate::exports::is_recording;
 use crate::log::Slot;
 use crate::threads::Thread;
 use core::sync::atomic::{compiler_fence, Ordering};
@@ -66,7 +67,7 @@ impl Event {
 /// Writes an event that has happened, after everything up to `floor`.
 #[inline(always)]
 pub fn completed(thread: &Thread, floor: Clock, event: Event) -> Clock {
-    completed_since(thread, clock::now(), floor, event)
+    completed_since(thread, now(), floor, event)
 }
 
 /// As [`completed`], at a time that was read before the call.
@@ -78,14 +79,24 @@ pub fn completed_since(thread: &Thread, time: u64, floor: Clock, event: Event) -
 /// Writes an event that is about to happen, has no object, and orders nothing but its own thread.
 #[inline(always)]
 pub fn announced_alone(thread: &Thread, event: Event) -> (Clock, Slot) {
-    ordered_since(thread, clock::now(), Clock(0), event, |_| ())
+    ordered_since(thread, now(), Clock(0), event, |_| ())
 }
 
 /// Writes an event that is about to happen: after everything up to `floor`, and before what follows it where
 /// `publish` says so, which runs before the record is there.
 #[inline(always)]
 pub fn ordered(thread: &Thread, floor: Clock, event: Event, publish: impl FnOnce(u64)) -> (Clock, Slot) {
-    ordered_since(thread, clock::now(), floor, event, publish)
+    ordered_since(thread, now(), floor, event, publish)
+}
+
+/// The time, if anybody wants it.
+#[inline(always)]
+pub fn now() -> u64 {
+    if is_recording() {
+        clock::now()
+    } else {
+        0
+    }
 }
 
 /// Fills in the result of an announced event.
@@ -103,6 +114,9 @@ pub fn ordered_since(
     event: Event,
     publish: impl FnOnce(u64),
 ) -> (Clock, Slot) {
+    if !is_recording() {
+        return (Clock(0), Slot::NONE);
+    }
     let log = &thread.log;
     let nesting = log.nesting.get();
     log.nesting.set(nesting + 1);

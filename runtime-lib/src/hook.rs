@@ -5,11 +5,16 @@
 
 use crate::clock;
 use crate::delay;
+use crate::enforce::{self, turn, Turn};
+use crate::exports::is_recording;
 use crate::gate::{self, Event};
+use crate::log::Slot;
+use crate::real;
 use crate::threads::{current, Thread};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use covsched_core::hooks::Op;
-use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED};
+use covsched_core::hooks::{Effect, ObjectClass, Op};
+use covsched_core::plan::{DivergenceKind, Step};
+use covsched_core::rawlog::{FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void};
 
@@ -28,6 +33,10 @@ pub struct Call {
     pub flags: unsafe fn(*mut c_void) -> u8,
     /// From what the function returned to a result.
     pub result: fn(c_int) -> c_int,
+    /// And back.
+    pub returns: fn(c_int) -> c_int,
+    /// The clock and deadline of a timed operation.
+    pub deadline: Option<(c_int, *mut c_void)>,
     /// Where objects of this kind have their last clock.
     keeper: Keeper,
 }
@@ -65,7 +74,17 @@ impl Call {
     /// Of a function that returns its errno, on an object without flags.
     #[inline(always)]
     pub fn new(op: Op, site: SiteId, object: *mut c_void) -> Call {
-        Call { op, site, object, extra: 0, flags: no_flags, result: |returned| returned, keeper: IN_TABLE }
+        Call {
+            op,
+            site,
+            object,
+            extra: 0,
+            flags: no_flags,
+            result: |returned| returned,
+            returns: |result| result,
+            deadline: None,
+            keeper: IN_TABLE,
+        }
     }
 
     /// On a mutex.
@@ -92,10 +111,16 @@ impl Call {
         Call { flags, ..self }
     }
 
-    /// With another result.
+    /// Of a function that tells its result in another way: how to read it, and how to say it.
     #[inline(always)]
-    pub fn result(self, result: fn(c_int) -> c_int) -> Call {
-        Call { result, ..self }
+    pub fn result(self, result: fn(c_int) -> c_int, returns: fn(c_int) -> c_int) -> Call {
+        Call { result, returns, ..self }
+    }
+
+    /// With a deadline by a clock.
+    #[inline(always)]
+    pub fn until(self, clock: c_int, deadline: *mut c_void) -> Call {
+        Call { deadline: Some((clock, deadline)), ..self }
     }
 
     /// With an extra.
@@ -114,14 +139,20 @@ impl Call {
     /// # Safety
     /// The object is live, as `real` needs it too.
     #[inline(always)]
-    pub unsafe fn acquire(self, real: impl FnOnce() -> c_int) -> c_int {
+    pub unsafe fn acquire(self, real: impl Fn() -> c_int + Copy) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
-        let returned = real();
         // SAFETY: by the contract.
-        unsafe { self.record_acquired(thread, clock::now(), returned) };
-        delay::point(thread);
-        returned
+        unsafe {
+            let turn = self.acquire_in_turn(thread, real);
+            if let Taken::Returned(returned) = turn {
+                return returned;
+            }
+            let returned = real();
+            self.record_acquired(thread, gate::now(), (self.result)(returned));
+            self.acquired_freely(thread, turn);
+            returned
+        }
     }
 
     /// As [`Call::acquire`], for a lock that only threads of this process give up: if it had to wait, the one who
@@ -130,24 +161,103 @@ impl Call {
     /// # Safety
     /// As there.
     #[inline(always)]
-    pub unsafe fn lock(self, real: impl FnOnce() -> c_int) -> c_int {
+    pub unsafe fn lock(self, real: impl Fn() -> c_int + Copy) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
-        let mut time = clock::now();
-        let returned = real();
-        if (self.result)(returned) == libc::EOWNERDEAD {
-            // Its owner said nothing.
-            time = clock::now();
-        }
         // SAFETY: by the contract.
-        unsafe { self.record_acquired(thread, time, returned) };
-        delay::point(thread);
-        returned
+        unsafe {
+            let turn = self.acquire_in_turn(thread, real);
+            if let Taken::Returned(returned) = turn {
+                return returned;
+            }
+            let mut time = gate::now();
+            let returned = real();
+            let result = (self.result)(returned);
+            if result == libc::EOWNERDEAD {
+                // Its owner said nothing.
+                time = gate::now();
+            }
+            self.record_acquired(thread, time, result);
+            self.acquired_freely(thread, turn);
+            returned
+        }
     }
 
     #[inline(always)]
-    unsafe fn record_acquired(self, thread: &Thread, time: u64, returned: c_int) {
-        let result = (self.result)(returned);
+    fn acquired_freely(self, thread: &Thread, turn: Taken) {
+        if let Taken::Vanishing = turn {
+            // It is still here.
+            enforce::divergence::found(thread, DivergenceKind::OtherOperation, &self.event());
+        }
+        delay::point(thread);
+    }
+
+    /// Does it as the plan says, if there is one.
+    ///
+    /// # Safety
+    /// The object is live.
+    #[inline(always)]
+    unsafe fn acquire_in_turn(self, thread: &Thread, real: impl Fn() -> c_int + Copy) -> Taken {
+        let step = match enforce::arrive_where_cancelled(thread, self.event()) {
+            Turn::Step(step) => step,
+            Turn::Free => return Taken::Freely,
+            Turn::Vanishes => return Taken::Vanishing,
+        };
+        // SAFETY: by the contract.
+        unsafe {
+            let succeeds = step.result == 0 && self.op.effect() != Effect::Read;
+            let result = if succeeds { attempt(self.op, self.object) } else { libc::EBUSY };
+            let result = match result {
+                libc::EBUSY | libc::EAGAIN => match self.outcome(thread, step, real) {
+                    Some(result) => result,
+                    None => return Taken::Freely,
+                },
+                result => result,
+            };
+            if is_recording() {
+                self.record_step(thread, result);
+            }
+            enforce::done_with(thread, step, self.event().result(result));
+            delay::point(thread);
+            Taken::Returned((self.returns)(result))
+        }
+    }
+
+    /// What comes of a step that is not simply done. `None` if the plan was left meanwhile.
+    #[cold]
+    #[inline(never)]
+    unsafe fn outcome(self, thread: &Thread, step: &'static Step, real: impl Fn() -> c_int) -> Option<c_int> {
+        // SAFETY: a live object of the operation's class, by the contract of acquire.
+        unsafe {
+            match step.result {
+                _ if self.op.effect() == Effect::Read => Some((self.result)(real())),
+                // It is free, unless somebody holds it who is not in the plan.
+                0 | RESULT_PENDING | libc::EOWNERDEAD => {
+                    Some(wait_for_object(thread, self.op, self.object, step))
+                }
+                // What others did in the recorded run, and need not do now.
+                libc::EBUSY | libc::EAGAIN | libc::EINTR => Some(step.result),
+                libc::ETIMEDOUT => match self.deadline {
+                    Some((clock, deadline)) if !turn::sleep_until(thread, clock, deadline) => None,
+                    _ => Some(step.result),
+                },
+                _ => Some((self.result)(real())),
+            }
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    unsafe fn record_step(self, thread: &Thread, result: c_int) {
+        // SAFETY: the object is live, by the contract of acquire.
+        unsafe { self.record_acquired(thread, gate::now(), result) };
+    }
+
+    #[inline(always)]
+    unsafe fn record_acquired(self, thread: &Thread, time: u64, result: c_int) {
+        if !is_recording() {
+            return;
+        }
         // A robust mutex whose owner died is held all the same.
         let got_it = result == 0 || result == libc::EOWNERDEAD;
         // SAFETY: the object is live, by the callers' contracts.
@@ -165,17 +275,34 @@ impl Call {
     pub unsafe fn release(self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
+        let event = self.event();
+        let step = enforce::arrive(thread, event);
         // SAFETY: by the contract.
-        let slot = unsafe {
+        let slot = unsafe { self.record_released(thread) };
+        let returned = real();
+        gate::returned(thread, slot, (self.result)(returned));
+        if let Some(step) = step {
+            if self.op.effect() == Effect::Destroy {
+                enforce::object_ended(step);
+            }
+            enforce::done_with(thread, step, event.result((self.result)(returned)));
+        }
+        delay::point(thread);
+        returned
+    }
+
+    #[inline(always)]
+    unsafe fn record_released(self, thread: &Thread) -> Slot {
+        if !is_recording() {
+            return Slot::NONE;
+        }
+        // SAFETY: the object is live, by the contract of release.
+        unsafe {
             let (time, flags) = (clock::now(), (self.flags)(self.object));
             let floor = (self.keeper.last)(self.object, time);
             let publish = |clock| (self.keeper.publish)(self.object, clock);
             gate::ordered_since(thread, time, Clock(floor), self.event().flags(flags), publish).1
-        };
-        let returned = real();
-        gate::returned(thread, slot, (self.result)(returned));
-        delay::point(thread);
-        returned
+        }
     }
 
     /// Begins an object's life. Nobody else can use it before, so it is recorded after: then its flags
@@ -187,6 +314,7 @@ impl Call {
     pub unsafe fn init(self, real: impl FnOnce() -> c_int) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
+        let step = enforce::arrive(thread, self.event());
         let returned = real();
         let result = (self.result)(returned);
         // SAFETY: by the contract.
@@ -200,9 +328,95 @@ impl Call {
             let publish = |clock| (keeper.publish)(self.object, clock);
             gate::ordered_since(thread, time, Clock(floor), event, publish);
         }
+        if let Some(step) = step {
+            enforce::done_with(thread, step, event);
+        }
         delay::point(thread);
         returned
     }
+}
+
+/// Tries to get an object, by the kind of operation: 0, EOWNERDEAD, EBUSY or EAGAIN, or another error.
+///
+/// # Safety
+/// A live object of that operation's class.
+#[inline(always)]
+pub unsafe fn attempt(op: Op, object: *mut c_void) -> c_int {
+    // SAFETY: by the contract.
+    unsafe {
+        match (op.class(), op.effect()) {
+            (ObjectClass::Semaphore, _) => {
+                let errno = real::errno();
+                let result = real::errno_result(real::sem_trywait(object));
+                real::set_errno(errno);
+                result
+            }
+            (ObjectClass::Spin, _) => real::pthread_spin_trylock(object),
+            (
+                ObjectClass::Rwlock,
+                Effect::AcquireShared | Effect::TryAcquireShared | Effect::TimedAcquireShared,
+            ) => real::pthread_rwlock_tryrdlock(object),
+            (ObjectClass::Rwlock, _) => real::pthread_rwlock_trywrlock(object),
+            _ => real::pthread_mutex_trylock(object),
+        }
+    }
+}
+
+/// Gets an object that is not free although its turn has come: somebody without hooks has it, or another process,
+/// or two objects of the plan are one.
+///
+/// # Safety
+/// As [`attempt`].
+#[cold]
+#[inline(never)]
+pub unsafe fn wait_for_object(thread: &Thread, op: Op, object: *mut c_void, step: &'static Step) -> c_int {
+    let wait = || loop {
+        // SAFETY: by the contract.
+        let result = unsafe {
+            match (op.class(), op.effect()) {
+                (ObjectClass::Semaphore, _) => {
+                    let errno = real::errno();
+                    let result = real::errno_result(real::sem_wait(object));
+                    real::set_errno(errno);
+                    result
+                }
+                (ObjectClass::Spin, _) => real::pthread_spin_lock(object),
+                (
+                    ObjectClass::Rwlock,
+                    Effect::AcquireShared | Effect::TryAcquireShared | Effect::TimedAcquireShared,
+                ) => real::pthread_rwlock_rdlock(object),
+                (ObjectClass::Rwlock, _) => real::pthread_rwlock_wrlock(object),
+                _ => real::pthread_mutex_lock(object),
+            }
+        };
+        if result != libc::EINTR {
+            return result;
+        }
+    };
+    // SAFETY: by the contract.
+    let is_held_in_plan = match op.class() {
+        _ if enforce::is_shared(step) => false,
+        // A post may come from anywhere.
+        ObjectClass::Semaphore => false,
+        // glibc's `__owner`.
+        ObjectClass::Mutex | ObjectClass::Cond => enforce::has_thread(unsafe { word(object, 8) }),
+        _ => true,
+    };
+    if is_held_in_plan {
+        turn::blocked(thread, wait)
+    } else {
+        wait()
+    }
+}
+
+/// What came of an acquisition under a plan.
+enum Taken {
+    /// It was a step, and returned this.
+    Returned(c_int),
+    /// There is no plan: it has not been tried.
+    Freely,
+    /// Likewise; but in the plan the thread is cancelled in it.
+    Vanishing,
 }
 
 unsafe fn no_flags(_: *mut c_void) -> u8 {

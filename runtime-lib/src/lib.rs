@@ -1,7 +1,8 @@
 //! covsched's runtime: the hooks that instrumented code calls (`libcovsched_rt.a`).
 //!
 //! # Ground rules
-//! 1. One gate: every event passes through [`gate`], and nothing else writes to a recording.
+//! 1. One gate: every event passes through [`gate`], and nothing else writes to a recording. One turn: what a plan
+//!    orders passes through [`enforce`], before and after the real call.
 //! 2. Own memory by mmap, own files by raw system calls ([`sys`]): never malloc, never a libc function that the
 //!    program may have replaced, that is a cancellation point, or that sets errno. What is called by
 //!    name is the wrapped function itself ([`real`]) and a few functions of glibc that have no other form
@@ -20,7 +21,7 @@
 //! # Files
 //! One primitive is one file: [`mutex`], [`cond`], [`barrier`], [`rwlock`], [`spin`], [`sem`], [`once`],
 //! [`thread`], [`c11`], [`cxx`], [`process`]; [`exports`] makes the C symbols from core's tables, [`markers`] are
-//! the hooks that the pass adds. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
+//! the hooks that the pass adds. [`enforce`] makes a run follow a plan. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
 //! [`options`], [`delay`], [`tls`], [`start`].
 //!
 //! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
@@ -39,6 +40,7 @@ mod clock;
 mod cond;
 mod cxx;
 mod delay;
+mod enforce;
 mod exports;
 mod gate;
 mod guard;

@@ -163,6 +163,7 @@ impl Log {
 
     /// Long records again, as in an empty log.
     #[cold]
+    #[inline(never)]
     fn forget_names(&self) {
         // SAFETY: nobody is writing: a thread begins, or a record was lost by the only writer.
         unsafe { *self.dictionary.get() = Dictionary::new() };

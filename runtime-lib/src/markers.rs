@@ -6,13 +6,13 @@
 use crate::gate::{self, Event};
 use crate::log::Own;
 use crate::threads::{current, Thread};
-use crate::{meta, sys};
+use crate::{enforce, exports, meta, sys};
 use core::cell::UnsafeCell;
 #[cfg(test)]
 use core::ptr::null_mut;
 use core::slice;
 use covsched_core::hooks::Op;
-use covsched_core::site::{Registration, VERSION};
+use covsched_core::site::{Registration, ALL_MARKERS, NO_DERIVED_MARKERS, VERSION};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void};
 
@@ -130,22 +130,36 @@ impl DerivedStack {
     }
 }
 
-fn write_entry(thread: &Thread, site: SiteId) {
+fn enter(thread: &Thread, site: SiteId) {
     thread.entry_site.set(site);
-    gate::completed(thread, Clock(0), Event::new(Op::entry, site, 0).result(0));
+    flow_event(thread, Event::new(Op::entry, site, 0).result(0));
+}
+
+/// The thread's function is over, or the thread itself.
+pub fn leave(thread: &Thread, site: SiteId) {
+    flow_event(thread, Event::new(Op::leave, site, 0).result(0));
+}
+
+/// An event that orders nothing but its own thread.
+fn flow_event(thread: &Thread, event: Event) {
+    let step = enforce::arrive(thread, event);
+    gate::completed(thread, Clock(0), event);
+    if let Some(step) = step {
+        enforce::done(thread, step);
+    }
 }
 
 /// Main begins.
 pub unsafe fn main_enter(site: SiteId) -> c_int {
     let Some(thread) = current().filter(|thread| thread.take_pending_main()) else { return 0 };
-    write_entry(thread, site);
+    enter(thread, site);
     1
 }
 
 /// A function that may be a thread's begins.
 pub unsafe fn thread_enter(site: SiteId) -> c_int {
     let Some(thread) = current().filter(|thread| thread.take_pending_entry()) else { return 0 };
-    write_entry(thread, site);
+    enter(thread, site);
     1
 }
 
@@ -156,17 +170,24 @@ pub unsafe fn thread_exit(outermost: c_int, site: SiteId) {
     }
     if let Some(thread) = current().filter(|thread| !thread.left.get()) {
         thread.left.set(true);
-        gate::completed(thread, Clock(0), Event::new(Op::leave, site, 0).result(0));
+        leave(thread, site);
     }
 }
 
 /// A call that may synchronize is about to be made.
 pub unsafe fn derived_enter(site: SiteId) -> c_int {
+    // A plan has no derived calls.
+    if !exports::is_recording() {
+        return 0;
+    }
     current().map_or(0, |thread| thread.derived.push(site) as c_int)
 }
 
 /// It returned, or was left in another way.
 pub unsafe fn derived_leave(depth: c_int) {
+    if !exports::is_recording() {
+        return;
+    }
     if let Some(thread) = current() {
         thread.derived.pop_to(depth as u32);
     }
@@ -174,6 +195,9 @@ pub unsafe fn derived_leave(depth: c_int) {
 
 /// The depth now.
 pub unsafe fn derived_depth() -> c_int {
+    if !exports::is_recording() {
+        return 0;
+    }
     current().map_or(0, |thread| thread.derived.depth.get() as c_int)
 }
 
@@ -193,10 +217,10 @@ pub unsafe fn register(registration: *mut c_void) {
     unsafe {
         let registration = &*registration;
         let length = (registration.sites_end as usize).saturating_sub(registration.sites as usize);
-        if length != 0 {
+        if length != 0 && exports::is_recording() {
             meta::add_object(slice::from_raw_parts(registration.sites, length));
         }
-        *registration.active = 1;
+        *registration.active = if exports::is_recording() { ALL_MARKERS } else { NO_DERIVED_MARKERS };
     }
 }
 

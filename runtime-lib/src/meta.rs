@@ -22,7 +22,8 @@ pub struct Path {
 }
 
 impl Path {
-    const EMPTY: Path = Path { bytes: [0; LONGEST_FOLDER + 64], length: 0 };
+    /// Nothing yet.
+    pub const EMPTY: Path = Path { bytes: [0; LONGEST_FOLDER + 64], length: 0 };
 
     /// Adds bytes; what does not fit is cut off, and the file then not found.
     pub fn push(&mut self, bytes: &[u8]) {

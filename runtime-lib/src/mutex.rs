@@ -31,7 +31,8 @@ pub unsafe fn pthread_mutex_trylock(mutex: *mut c_void, site: SiteId) -> c_int {
 }
 
 pub unsafe fn pthread_mutex_timedlock(mutex: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_mutex_timedlock, site, mutex).on_mutex();
+    let call =
+        Call::new(Op::pthread_mutex_timedlock, site, mutex).on_mutex().until(libc::CLOCK_REALTIME, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_mutex_timedlock(mutex, deadline)) }
 }
@@ -42,7 +43,7 @@ pub unsafe fn pthread_mutex_clocklock(
     deadline: *mut c_void,
     site: SiteId,
 ) -> c_int {
-    let call = Call::new(Op::pthread_mutex_clocklock, site, mutex).on_mutex();
+    let call = Call::new(Op::pthread_mutex_clocklock, site, mutex).on_mutex().until(clock, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_mutex_clocklock(mutex, clock, deadline)) }
 }

@@ -4,11 +4,13 @@
 //! glibc calls the routine without an argument, so what to do travels in the thread's descriptor, as a
 //! stack, since a routine may call once again.
 
+use crate::enforce;
 use crate::gate::{self, Event};
 use crate::threads::{current, Thread};
 use crate::{clock, delay, guard, real};
 use core::cell::Cell;
 use covsched_core::hooks::Op;
+use covsched_core::plan::{DivergenceKind, Step};
 use covsched_core::rawlog::{Phase, FLAG_UNWOUND};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void};
@@ -21,6 +23,8 @@ struct OnceCall {
     routine: *mut c_void,
     outer: *const c_void,
     ran: Cell<bool>,
+    /// Its begin in the plan, if it is the one that runs the routine there.
+    step: Option<&'static Step>,
 }
 
 unsafe fn once(
@@ -33,13 +37,23 @@ unsafe fn once(
     let Some(thread) = current() else { return real(routine) };
     delay::point(thread);
     let outer = thread.once.get();
-    let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false) };
+    let event = Event::new(op, site, once as usize);
+    let runs_in_plan = thread.follower.peek().is_some_and(|step| step.phase == Phase::Begin as u8);
+    let step = enforce::arrive(thread, event.phase(if runs_in_plan { Phase::Begin } else { Phase::Both }));
+    let begin = step.filter(|_| runs_in_plan);
+    let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false), step: begin };
     thread.once.set((&raw const call).cast());
     let returned = real(run_routine as *mut c_void);
     if !call.ran.get() {
         thread.once.set(outer);
-        let event = Event::new(op, site, once as usize).result(returned);
+        let event = event.result(returned);
         gate::completed(thread, Clock(clock::last(once as usize)), event);
+        match (begin, step) {
+            // Somebody has run the routine who does not in the plan.
+            (Some(_), _) => enforce::divergence::found(thread, DivergenceKind::OtherOperation, &event),
+            (None, Some(step)) => enforce::done_with(thread, step, event),
+            (None, None) => (),
+        }
     }
     delay::point(thread);
     returned
@@ -54,6 +68,14 @@ unsafe extern "C" fn run_routine() {
     call.ran.set(true);
     let begin = Event::new(call.op, call.site, call.once).phase(Phase::Begin).result(0);
     gate::completed(thread, Clock(clock::last(call.once)), begin);
+    match call.step {
+        Some(step) => enforce::done(thread, step),
+        // Somebody else runs it in the plan.
+        None if enforce::follows(thread) => {
+            enforce::divergence::found(thread, DivergenceKind::OtherOperation, &begin)
+        }
+        None => (),
+    }
     // SAFETY: the program's routine; the call outlives it.
     unsafe { guard::call(thread, call_routine, routine_was_unwound, (&raw const *call).cast_mut().cast()) };
     write_end(thread, call, 0);
@@ -76,7 +98,11 @@ unsafe fn routine_was_unwound(thread: &Thread, call: *mut c_void) {
 /// Before glibc lets the others go on.
 fn write_end(thread: &Thread, call: &OnceCall, flags: u8) {
     let end = Event::new(call.op, call.site, call.once).phase(Phase::End).result(0).flags(flags);
+    let step = enforce::arrive(thread, end);
     gate::ordered(thread, Clock(clock::last(end.object)), end, |clock| clock::publish(end.object, clock));
+    if let Some(step) = step {
+        enforce::done(thread, step);
+    }
 }
 
 pub unsafe fn pthread_once(control: *mut c_void, routine: *mut c_void, site: SiteId) -> c_int {

@@ -11,6 +11,8 @@ pub enum Mode {
     Off,
     /// Record.
     Record,
+    /// Follow a plan.
+    Enforce,
 }
 
 /// The options, read.
@@ -22,6 +24,16 @@ pub struct Options<'a> {
     pub log: Option<&'a str>,
     /// `program`.
     pub program: Option<ProgramId>,
+    /// `plan`.
+    pub plan: Option<&'a str>,
+    /// `on-divergence` is `abort`.
+    pub ends_on_divergence: bool,
+    /// `exitcode`.
+    pub exit_code: u8,
+    /// `stall`.
+    pub stall: Option<u64>,
+    /// `fast-timeouts`.
+    pub fast_timeouts: bool,
     /// `delay`.
     pub delay: Option<u64>,
     /// `help`.
@@ -30,7 +42,18 @@ pub struct Options<'a> {
 
 /// Reads the options. What is wrong goes to `complain`, as parts of a line, and is ignored.
 pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a> {
-    let mut options = Options { mode: Mode::Off, log: None, program: None, delay: None, help: false };
+    let mut options = Options {
+        mode: Mode::Off,
+        log: None,
+        program: None,
+        plan: None,
+        ends_on_divergence: false,
+        exit_code: 66,
+        stall: None,
+        fast_timeouts: false,
+        delay: None,
+        help: false,
+    };
     for item in Parse::new(text) {
         let (row, value) = match item {
             Ok(pair) => pair,
@@ -51,6 +74,7 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
             "mode" => match value {
                 "off" => set(&mut options.mode, Some(Mode::Off)),
                 "record" => set(&mut options.mode, Some(Mode::Record)),
+                "enforce" => set(&mut options.mode, Some(Mode::Enforce)),
                 _ => {
                     // Never obey half of what was asked.
                     options.mode = Mode::Off;
@@ -64,8 +88,25 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
             "program" if value.len() == 16 => {
                 set(&mut options.program, u64::from_str_radix(value, 16).ok().map(|id| Some(ProgramId(id))))
             }
+            "plan" => {
+                options.plan = Some(value);
+                !value.is_empty()
+            }
+            "on-divergence" => {
+                let ends = match value {
+                    "abort" => Some(true),
+                    "continue" => Some(false),
+                    _ => None,
+                };
+                set(&mut options.ends_on_divergence, ends)
+            }
+            "exitcode" => set(&mut options.exit_code, value.parse().ok()),
+            "stall" => {
+                set(&mut options.stall, value.parse().ok().filter(|&seconds: &u64| seconds > 0).map(Some))
+            }
+            "fast-timeouts" => set(&mut options.fast_timeouts, flag(value)),
             "delay" => set(&mut options.delay, value.parse().ok().map(Some)),
-            "help" => set(&mut options.help, (value == "1" || value == "0").then_some(value == "1")),
+            "help" => set(&mut options.help, flag(value)),
             _ => false,
         };
         if !understood {
@@ -73,6 +114,10 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
         }
     }
     options
+}
+
+fn flag(value: &str) -> Option<bool> {
+    (value == "1" || value == "0").then_some(value == "1")
 }
 
 fn set<T>(place: &mut T, value: Option<T>) -> bool {
@@ -106,20 +151,28 @@ mod tests {
 
     #[test]
     fn every_row_of_the_table_is_understood() {
-        let (options, lines) = complaints("mode=record:log='/a:b':program=00000000000000ff:delay=7:help=0");
+        let text =
+            "mode=enforce:log='/a:b':program=00000000000000ff:plan=p:on-divergence=abort:exitcode=7:stall=3:\
+                    fast-timeouts=1:delay=7:help=0";
+        let (options, lines) = complaints(text);
         assert_eq!(lines, [""; 0]);
         assert_eq!(
             options,
             Options {
-                mode: Mode::Record,
+                mode: Mode::Enforce,
                 log: Some("/a:b"),
                 program: Some(ProgramId(255)),
+                plan: Some("p"),
+                ends_on_divergence: true,
+                exit_code: 7,
+                stall: Some(3),
+                fast_timeouts: true,
                 delay: Some(7),
                 help: false
             }
         );
         for row in OPTIONS {
-            assert!(["mode", "log", "program", "delay", "help"].contains(&row.key), "{}", row.key);
+            assert!(text.contains(&format!("{}=", row.key)), "{}", row.key);
         }
     }
 
@@ -133,7 +186,7 @@ mod tests {
             [
                 "delay=x is ignored: expected SEED",
                 "unknown option 'bogus' (help=1 lists them)",
-                "mode=recrd is ignored: expected off|record",
+                "mode=recrd is ignored: expected off|record|enforce",
                 "'log' is not of the form key=value",
             ]
         );

@@ -8,7 +8,7 @@
 use crate::gate::{self, Event};
 use crate::log::Own;
 use crate::threads::{current, Thread};
-use crate::{delay, exports, meta, parking, real, sys, threads};
+use crate::{delay, enforce, exports, meta, parking, real, sys, threads};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
 use libc::c_int;
@@ -18,6 +18,7 @@ static FORK_MASK: Own<Option<sys::SignalMask>> = Own::new(None);
 
 /// At start: fork handlers. Registered before any other, so that ours run last before the fork and first after.
 pub fn start() -> bool {
+    PROCESS.set(sys::process_id());
     // SAFETY: handlers of the right type.
     unsafe { pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0 }
 }
@@ -54,38 +55,43 @@ unsafe extern "C" fn after_fork_in_child() {
 
 fn begin_again(survivor: Option<&'static Thread>) {
     let parent = meta::recorded_process();
+    enforce::after_fork_in_child(survivor);
     let number = survivor.map_or(0, |thread| thread.number.get());
     // Let go of the parent's files first, whatever comes.
     meta::abandon();
     parking::reset();
     threads::after_fork_in_child(survivor);
-    if meta::begin(parent, number).is_err() {
+    if !exports::is_recording() || meta::begin(parent, number).is_err() {
         // The child is not recorded; its hooks go back to doing nothing.
         threads::stop_recording_this_thread();
         // SAFETY: a forked child has one thread.
         unsafe { exports::set_active(false) };
         return;
     }
+    PROCESS.set(sys::process_id());
     meta::add_objects_again();
     if let Some(thread) = survivor {
         threads::begin_as_main(thread);
     }
 }
 
-/// Whether this process is the one that is recorded, not a vfork child of it.
-fn is_recorded_process() -> bool {
-    sys::process_id() == meta::recorded_process()
+/// The process that the hooks work for.
+static PROCESS: Own<u32> = Own::new(0);
+
+/// Whether this is that process, not a vfork child of it.
+fn is_own_process() -> bool {
+    sys::process_id() == PROCESS.get()
 }
 
 /// After all exit handlers.
 pub fn ended() {
-    if is_recorded_process() {
+    if is_own_process() {
         meta::note_complete();
     }
 }
 
 fn note_end(op: Op, status: c_int, site: SiteId, is_at_once: bool) {
-    if !is_recorded_process() {
+    if !is_own_process() {
         return;
     }
     if let Some(thread) = current() {
@@ -93,7 +99,12 @@ fn note_end(op: Op, status: c_int, site: SiteId, is_at_once: bool) {
         // A thread has one end: main may have returned, and an exit handler call exit again.
         if !thread.left.get() {
             thread.left.set(true);
-            gate::announced_alone(thread, Event::new(op, site, 0).result(status));
+            let event = Event::new(op, site, 0).result(status);
+            let step = enforce::arrive(thread, event);
+            gate::announced_alone(thread, event);
+            if let Some(step) = step {
+                enforce::done_with(thread, step, event);
+            }
         }
     }
     meta::note_status(status);

@@ -52,3 +52,13 @@ pub fn errno_result(returned: c_int) -> c_int {
         errno()
     }
 }
+
+/// And back: sets errno.
+#[inline(always)]
+pub fn errno_returns(result: c_int) -> c_int {
+    if result == 0 {
+        return 0;
+    }
+    set_errno(result);
+    -1
+}

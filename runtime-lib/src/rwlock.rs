@@ -31,7 +31,9 @@ pub unsafe fn pthread_rwlock_tryrdlock(rwlock: *mut c_void, site: SiteId) -> c_i
 }
 
 pub unsafe fn pthread_rwlock_timedrdlock(rwlock: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_rwlock_timedrdlock, site, rwlock).flags(rwlock_flags);
+    let call = Call::new(Op::pthread_rwlock_timedrdlock, site, rwlock)
+        .flags(rwlock_flags)
+        .until(libc::CLOCK_REALTIME, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_rwlock_timedrdlock(rwlock, deadline)) }
 }
@@ -42,7 +44,8 @@ pub unsafe fn pthread_rwlock_clockrdlock(
     deadline: *mut c_void,
     site: SiteId,
 ) -> c_int {
-    let call = Call::new(Op::pthread_rwlock_clockrdlock, site, rwlock).flags(rwlock_flags);
+    let call =
+        Call::new(Op::pthread_rwlock_clockrdlock, site, rwlock).flags(rwlock_flags).until(clock, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_rwlock_clockrdlock(rwlock, clock, deadline)) }
 }
@@ -60,7 +63,9 @@ pub unsafe fn pthread_rwlock_trywrlock(rwlock: *mut c_void, site: SiteId) -> c_i
 }
 
 pub unsafe fn pthread_rwlock_timedwrlock(rwlock: *mut c_void, deadline: *mut c_void, site: SiteId) -> c_int {
-    let call = Call::new(Op::pthread_rwlock_timedwrlock, site, rwlock).flags(rwlock_flags);
+    let call = Call::new(Op::pthread_rwlock_timedwrlock, site, rwlock)
+        .flags(rwlock_flags)
+        .until(libc::CLOCK_REALTIME, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_rwlock_timedwrlock(rwlock, deadline)) }
 }
@@ -71,7 +76,8 @@ pub unsafe fn pthread_rwlock_clockwrlock(
     deadline: *mut c_void,
     site: SiteId,
 ) -> c_int {
-    let call = Call::new(Op::pthread_rwlock_clockwrlock, site, rwlock).flags(rwlock_flags);
+    let call =
+        Call::new(Op::pthread_rwlock_clockwrlock, site, rwlock).flags(rwlock_flags).until(clock, deadline);
     // SAFETY: as above.
     unsafe { call.acquire(|| real::pthread_rwlock_clockwrlock(rwlock, clock, deadline)) }
 }

@@ -5,10 +5,12 @@
 //! linker's symbols, since the runtime is part of the executable; the constructors of shared objects, which
 //! come before the executable's, then already find the mode set.
 
-use crate::options::{self, Mode};
+use crate::enforce::{self, Refusal};
+use crate::options::{self, Mode, Options};
 use crate::{clock, delay, exports, hook, interpose, meta, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
+use covsched_core::ProgramId;
 
 /// The executable's site tables; empty if it has none.
 fn own_tables() -> &'static [u8] {
@@ -53,32 +55,72 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
         // The options are for the program that started this one.
         return;
     }
-    let Some(folder) = options.log else {
-        complain(&["mode=record needs log=DIR; not recording"]);
-        return;
-    };
     clock::start();
     hook::start();
     if let Some(seed) = options.delay {
         delay::start(seed);
     }
-    // SAFETY: as the C runtime gives them.
-    let command = unsafe { command_line(count, arguments) };
+    if options.mode == Mode::Enforce && !start_enforcing(&options, program) {
+        return;
+    }
+    if options.mode == Mode::Record || options.log.is_some() {
+        // SAFETY: as the C runtime gives them.
+        let command = unsafe { command_line(count, arguments) };
+        let is_recording = start_recording(options.log, program, command);
+        if !is_recording && options.mode == Mode::Record {
+            return;
+        }
+        // SAFETY: before all constructors there is one thread.
+        unsafe { exports::set_recording(is_recording) };
+    }
+    if !threads::start() || !process::start() {
+        meta::note_lost_records();
+        return complain(&["no thread key or fork handler to be had; the hooks do nothing"]);
+    }
+    // SAFETY: as above.
+    unsafe { exports::set_active(true) };
+}
+
+fn start_recording(folder: Option<&str>, program: ProgramId, command: (*const u8, usize)) -> bool {
+    let Some(folder) = folder else {
+        complain(&["mode=record needs log=DIR; not recording"]);
+        return false;
+    };
     let begun = meta::set_process(folder.as_bytes(), program, command).and_then(|()| meta::begin(0, 0));
     match begun {
         Ok(()) => (),
         Err(libc::ENAMETOOLONG) => {
-            return complain(&["the name of folder '", folder, "' is too long; not recording"])
+            complain(&["the name of folder '", folder, "' is too long; not recording"])
         }
-        Err(libc::ENOENT) => return complain(&["folder '", folder, "' does not exist; not recording"]),
-        Err(_) => return complain(&["cannot write to folder '", folder, "'; not recording"]),
+        Err(libc::ENOENT) => complain(&["folder '", folder, "' does not exist; not recording"]),
+        Err(_) => complain(&["cannot write to folder '", folder, "'; not recording"]),
     }
-    if !threads::start() || !process::start() {
-        meta::note_lost_records();
-        return complain(&["no thread key or fork handler to be had; not recording"]);
+    begun.is_ok()
+}
+
+fn start_enforcing(options: &Options<'_>, program: ProgramId) -> bool {
+    let Some(plan) = options.plan else {
+        complain(&["mode=enforce needs plan=FILE; not enforcing"]);
+        return false;
+    };
+    enforce::divergence::set_reaction(options.ends_on_divergence, options.exit_code.into());
+    enforce::turn::set_fast_timeouts(options.fast_timeouts);
+    enforce::set_stall(options.stall.unwrap_or(0));
+    let (mut path, mut status) = (meta::Path::EMPTY, meta::Path::EMPTY);
+    path.push(plan.as_bytes());
+    status.push(plan.as_bytes());
+    status.push(b".status");
+    match enforce::start(path.zero_ended(), status.zero_ended(), program) {
+        Ok(()) => return true,
+        // A child, or what the process became by exec: the plan is not for it.
+        Err(Refusal::Taken) => (),
+        Err(Refusal::Unreadable) => {
+            complain(&["cannot read plan '", plan, "' and its status; not enforcing"])
+        }
+        Err(Refusal::NotAPlan) => complain(&["'", plan, "' is no plan of this version; not enforcing"]),
+        Err(Refusal::OtherProgram) => complain(&["plan '", plan, "' is for another program; not enforcing"]),
     }
-    // SAFETY: before all constructors there is one thread.
-    unsafe { exports::set_active(true) };
+    false
 }
 
 unsafe extern "C" fn end() {

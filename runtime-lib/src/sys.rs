@@ -214,10 +214,81 @@ pub fn futex_wake(word: *const AtomicU32, count: usize) {
     let _ = unsafe { call(libc::SYS_futex, [word as usize, operation, count, 0, 0, 0]) };
 }
 
+/// Until when to sleep.
+#[derive(Clone, Copy)]
+pub enum Deadline {
+    /// Milliseconds from now.
+    After(u64),
+    /// A time by a clock: CLOCK_REALTIME or CLOCK_MONOTONIC. The timespec may be anything; the kernel looks at it.
+    At(i32, *const libc::timespec),
+}
+
+/// Sleeps while `*word == value`, or until the deadline: ETIMEDOUT.
+pub fn futex_wait_until(word: &AtomicU32, value: u32, deadline: Deadline) -> Result<()> {
+    let length: [u64; 2];
+    let (operation, time) = match deadline {
+        Deadline::After(milliseconds) => {
+            length = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+            (libc::FUTEX_WAIT, length.as_ptr() as usize)
+        }
+        Deadline::At(clock, time) => {
+            let by_clock = if clock == libc::CLOCK_REALTIME { libc::FUTEX_CLOCK_REALTIME } else { 0 };
+            (libc::FUTEX_WAIT_BITSET | by_clock, time as usize)
+        }
+    };
+    let (operation, everybody) = ((operation | libc::FUTEX_PRIVATE_FLAG) as usize, u32::MAX as usize);
+    let word = word as *const AtomicU32 as usize;
+    // SAFETY: a live word; the time is ours, or whatever the program gave, which the kernel copies or refuses.
+    unsafe { call(libc::SYS_futex, [word, operation, value as usize, time, 0, everybody]).map(drop) }
+}
+
+/// Wakes whoever sleeps on a word in a shared mapping, in other processes too.
+pub fn futex_wake_shared(word: &AtomicU32) {
+    let operation = libc::FUTEX_WAKE as usize;
+    // SAFETY: a live word.
+    let _ =
+        unsafe { call(libc::SYS_futex, [word as *const _ as usize, operation, i32::MAX as usize, 0, 0, 0]) };
+}
+
+/// Nanoseconds since some moment.
+pub fn monotonic_nanoseconds() -> u64 {
+    let mut time = [0u64; 2];
+    // SAFETY: the kernel writes two words.
+    let _ = unsafe {
+        let clock = libc::CLOCK_MONOTONIC as usize;
+        call(libc::SYS_clock_gettime, [clock, time.as_mut_ptr() as usize, 0, 0, 0, 0])
+    };
+    time[0] * 1_000_000_000 + time[1]
+}
+
+/// Maps a whole file, shared if it is to be written; its address and length.
+pub fn map_file(path: &[u8], write: bool) -> Result<(*mut u8, usize)> {
+    let fd = open(path, if write { libc::O_RDWR } else { libc::O_RDONLY })?;
+    let mapped = (|| {
+        // SAFETY: no memory involved.
+        let length = unsafe { call(libc::SYS_lseek, [fd.0, 0, libc::SEEK_END as usize, 0, 0, 0])? };
+        if write {
+            return Ok((map_shared(fd, 0, length)?, length));
+        }
+        let (prot, flags) = (libc::PROT_READ as usize, libc::MAP_PRIVATE as usize);
+        // SAFETY: a new mapping.
+        let address = unsafe { call(libc::SYS_mmap, [0, length, prot, flags, fd.0, 0])? };
+        Ok((address as *mut u8, length))
+    })();
+    close(fd);
+    mapped
+}
+
 /// The process.
 pub fn process_id() -> u32 {
     // SAFETY: no memory involved.
     unsafe { call(libc::SYS_getpid, [0; 6]) }.unwrap_or(0) as u32
+}
+
+/// The thread.
+pub fn thread_id() -> u32 {
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_gettid, [0; 6]) }.unwrap_or(0) as u32
 }
 
 /// Lets others run.

@@ -3,11 +3,13 @@
 //! A create is recorded before it happens, and the child's clock starts from there: so the child is
 //! never seen before its creation. A join takes over the child's last clock.
 
+use crate::enforce::{self, turn, Turn};
 use crate::gate::{self, Event};
 use crate::threads::{self, current, Thread};
 use crate::{delay, real};
 use core::sync::atomic::Ordering;
 use covsched_core::hooks::Op;
+use covsched_core::plan::{DivergenceKind, NONE};
 use covsched_core::rawlog::NO_THREAD;
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_ulong, c_void};
@@ -40,8 +42,10 @@ pub unsafe fn create(
     let Some(thread) = current() else { return real(start, argument) };
     delay::point(thread);
     let number = threads::next_number();
-    let (clock, slot) = gate::announced_alone(thread, Event::new(op, site, 0).extra(u64::from(number)));
-    let Some(child) = threads::prepare(thread, number, clock, joinable) else {
+    let event = Event::new(op, site, 0).extra(u64::from(number));
+    let step = enforce::arrive(thread, event);
+    let (clock, slot) = gate::announced_alone(thread, event);
+    let Some(child) = threads::prepare(thread, number, clock, joinable, step) else {
         crate::meta::note_lost_records();
         return real(start, argument);
     };
@@ -55,30 +59,66 @@ pub unsafe fn create(
         threads::not_created(child);
     }
     gate::returned(thread, slot, result(returned));
+    if let Some(step) = step {
+        enforce::done_with(thread, step, event.result(result(returned)));
+    }
     delay::point(thread);
     returned
 }
 
-/// Joins a thread, in any of the ways.
-pub fn join(
-    op: Op,
-    site: SiteId,
-    pthread: c_ulong,
-    real: impl FnOnce() -> c_int,
-    result: fn(c_int) -> c_int,
-) -> c_int {
+/// A join, in any of the ways. `wait` is the one that waits as long as it takes; `result` makes an errno of what they
+/// return, `returns` the reverse.
+pub struct Join<Real, Wait> {
+    pub op: Op,
+    pub site: SiteId,
+    pub pthread: c_ulong,
+    pub deadline: Option<(c_int, *mut c_void)>,
+    pub real: Real,
+    pub wait: Wait,
+    pub result: fn(c_int) -> c_int,
+    pub returns: fn(c_int) -> c_int,
+}
+
+/// Joins a thread.
+pub fn join<Real: FnOnce() -> c_int, Wait: FnOnce() -> c_int>(call: Join<Real, Wait>) -> c_int {
+    let Join { op, site, pthread, deadline, real, wait, result, returns } = call;
     let Some(thread) = current() else { return real() };
     delay::point(thread);
     let child = threads::find_to_join(pthread);
     let number = child.map_or(NO_THREAD, |child| child.number.get());
-    let returned = real();
+    let event = Event::new(op, site, 0).extra(u64::from(number));
+    let turn = enforce::arrive_where_cancelled(thread, event);
+    let step = match turn {
+        Turn::Step(step) => {
+            let in_plan = child.map_or(NONE, |child| child.follower.number());
+            enforce::is_thread(thread, step, &event, in_plan).then_some(step)
+        }
+        _ => None,
+    };
+    let returned = match step.map(|step| step.result) {
+        Some(0) => turn::blocked(thread, wait),
+        Some(libc::EBUSY) => returns(libc::EBUSY),
+        // SAFETY: the program's deadline.
+        Some(libc::ETIMEDOUT) => match deadline {
+            Some((clock, at)) if !unsafe { turn::sleep_until(thread, clock, at) } => real(),
+            _ => returns(libc::ETIMEDOUT),
+        },
+        Some(_) => real(),
+        None => real(),
+    };
     let joined = result(returned) == 0;
     let floor = match child {
         Some(child) if joined => child.last_clock.load(Ordering::Acquire),
         _ => 0,
     };
-    let event = Event::new(op, site, 0).extra(u64::from(number)).result(result(returned));
+    let event = event.result(result(returned));
     gate::completed(thread, Clock(floor), event);
+    match (turn, step) {
+        (_, Some(step)) => enforce::done_with(thread, step, event),
+        // It should have been cancelled in there.
+        (Turn::Vanishes, None) => enforce::divergence::found(thread, DivergenceKind::OtherOperation, &event),
+        _ => (),
+    }
     if let Some(child) = child {
         threads::join_ended(child, joined);
     }
@@ -96,10 +136,16 @@ pub fn notify(
 ) -> c_int {
     let Some(thread) = current() else { return real() };
     delay::point(thread);
-    let number = threads::number_of(pthread);
-    let (_, slot) = gate::announced_alone(thread, Event::new(op, site, 0).extra(u64::from(number)));
+    let (number, in_plan) = threads::numbers_of(pthread);
+    let event = Event::new(op, site, 0).extra(u64::from(number));
+    let step = enforce::arrive(thread, event);
+    let step = step.filter(|step| enforce::is_thread(thread, step, &event, in_plan));
+    let (_, slot) = gate::announced_alone(thread, event);
     let returned = real();
     gate::returned(thread, slot, result(returned));
+    if let Some(step) = step {
+        enforce::done_with(thread, step, event.result(result(returned)));
+    }
     if op.effect() == covsched_core::hooks::Effect::Detach && result(returned) == 0 {
         threads::detached(pthread, number);
     }
@@ -112,7 +158,12 @@ pub fn note_exit(op: Op, site: SiteId) {
     if let Some(thread) = current() {
         delay::point(thread);
         thread.exit_site.set(site);
-        gate::announced_alone(thread, Event::new(op, site, 0).result(0));
+        let event = Event::new(op, site, 0).result(0);
+        let step = enforce::arrive(thread, event);
+        gate::announced_alone(thread, event);
+        if let Some(step) = step {
+            enforce::done(thread, step);
+        }
     }
 }
 
@@ -143,14 +194,30 @@ unsafe extern "C" {
     fn pthread_attr_getdetachstate(attr: *const c_void, state: *mut c_int) -> c_int;
 }
 
+fn pthread_joining<Real: FnOnce() -> c_int>(
+    op: Op,
+    pthread: c_ulong,
+    value: *mut c_void,
+    site: SiteId,
+    real: Real,
+) -> Join<Real, impl FnOnce() -> c_int> {
+    // SAFETY: the program's thread, and where it wants the value.
+    let wait = move || unsafe { real::pthread_join(pthread, value) };
+    Join { op, site, pthread, deadline: None, real, wait, result: same, returns: same }
+}
+
 pub unsafe fn pthread_join(thread: c_ulong, value: *mut c_void, site: SiteId) -> c_int {
-    // SAFETY: as above.
-    join(Op::pthread_join, site, thread, || unsafe { real::pthread_join(thread, value) }, same)
+    join(pthread_joining(Op::pthread_join, thread, value, site, || {
+        // SAFETY: as above.
+        unsafe { real::pthread_join(thread, value) }
+    }))
 }
 
 pub unsafe fn pthread_tryjoin_np(thread: c_ulong, value: *mut c_void, site: SiteId) -> c_int {
-    // SAFETY: as above.
-    join(Op::pthread_tryjoin_np, site, thread, || unsafe { real::pthread_tryjoin_np(thread, value) }, same)
+    join(pthread_joining(Op::pthread_tryjoin_np, thread, value, site, || {
+        // SAFETY: as above.
+        unsafe { real::pthread_tryjoin_np(thread, value) }
+    }))
 }
 
 pub unsafe fn pthread_timedjoin_np(
@@ -161,7 +228,8 @@ pub unsafe fn pthread_timedjoin_np(
 ) -> c_int {
     // SAFETY: as above.
     let real = || unsafe { real::pthread_timedjoin_np(thread, value, deadline) };
-    join(Op::pthread_timedjoin_np, site, thread, real, same)
+    let call = pthread_joining(Op::pthread_timedjoin_np, thread, value, site, real);
+    join(Join { deadline: Some((libc::CLOCK_REALTIME, deadline)), ..call })
 }
 
 pub unsafe fn pthread_clockjoin_np(
@@ -173,7 +241,8 @@ pub unsafe fn pthread_clockjoin_np(
 ) -> c_int {
     // SAFETY: as above.
     let real = || unsafe { real::pthread_clockjoin_np(thread, value, clock, deadline) };
-    join(Op::pthread_clockjoin_np, site, thread, real, same)
+    let call = pthread_joining(Op::pthread_clockjoin_np, thread, value, site, real);
+    join(Join { deadline: Some((clock, deadline)), ..call })
 }
 
 pub unsafe fn pthread_detach(thread: c_ulong, site: SiteId) -> c_int {

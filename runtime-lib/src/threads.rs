@@ -8,6 +8,7 @@
 //! Everything shared here is under one lock, held shortly and with signals blocked: a thread is made, ended,
 //! joined or detached, all of which cost much more.
 
+use crate::enforce::{self, Follower};
 use crate::lock::Lock;
 use crate::log::{Log, Own};
 use crate::markers::DerivedStack;
@@ -18,6 +19,7 @@ use core::mem::size_of;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use covsched_core::hooks::Op;
+use covsched_core::plan::{Step, NONE};
 use covsched_core::rawlog::NO_THREAD;
 use covsched_core::{Clock, SiteId};
 use libc::{c_ulong, pthread_key_t};
@@ -37,6 +39,8 @@ pub struct Thread {
     pub left: Own<bool>,
     /// Calls that may synchronize and that it is in.
     pub derived: DerivedStack,
+    /// Where it is in the plan.
+    pub follower: Follower,
     /// State of its random delays, 0 for none.
     pub delay: Own<u64>,
     /// Its recording.
@@ -164,6 +168,7 @@ impl Thread {
         self.is_main.set(false);
         self.left.set(false);
         self.derived.clear();
+        self.follower.begin();
         self.delay.set(delay::seed(number));
         self.log.begin(number, parent, nth);
         self.number.set(number);
@@ -202,8 +207,13 @@ pub fn start() -> bool {
     END_KEY.store(key, Ordering::Relaxed);
     let Some(thread) = adopt() else { return false };
     thread.is_main.set(true);
+    thread.follower.take_part(MAIN_IN_PLAN);
+    thread.follower.runs();
     true
 }
+
+/// Main, in every plan.
+const MAIN_IN_PLAN: u32 = 0;
 
 /// Makes a thread known that no hook created.
 #[cold]
@@ -240,9 +250,17 @@ fn take_over(thread: &'static Thread) {
 }
 
 /// A descriptor for a thread about to be made by `parent`, at `clock`.
-pub fn prepare(parent: &Thread, number: u32, clock: Clock, joinable: bool) -> Option<&'static Thread> {
+/// `step` is its creation in the plan.
+pub fn prepare(
+    parent: &Thread,
+    number: u32,
+    clock: Clock,
+    joinable: bool,
+    step: Option<&Step>,
+) -> Option<&'static Thread> {
     let thread = allocate()?;
     thread.begin(number, parent.number.get(), parent.children.get(), clock);
+    thread.follower.take_part(step.map_or(NONE, |step| step.aux));
     with_registry(|_| {
         // SAFETY: under the lock.
         unsafe { thread.shared().joinable = joinable };
@@ -274,6 +292,7 @@ pub unsafe fn created(thread: &'static Thread, number: u32, pthread: *const c_ul
 
 /// The thread was not made after all.
 pub fn not_created(thread: &'static Thread) {
+    thread.follower.was_not_made();
     with_registry(|registry| registry.put_back(thread));
 }
 
@@ -281,6 +300,7 @@ pub fn not_created(thread: &'static Thread) {
 pub fn begin_created(thread: &'static Thread) {
     let mask = sys::block_signals();
     take_over(thread);
+    thread.follower.runs();
     sys::restore_signals(mask);
 }
 
@@ -312,9 +332,12 @@ pub fn join_ended(thread: &'static Thread, joined: bool) {
     });
 }
 
-/// The number of a thread, [`NO_THREAD`] if it is not known.
-pub fn number_of(pthread: c_ulong) -> u32 {
-    with_registry(|registry| registry.find(pthread).map_or(NO_THREAD, |thread| thread.number.get()))
+/// The number of a thread in the recording, [`NO_THREAD`] if it is not known, and in the plan.
+pub fn numbers_of(pthread: c_ulong) -> (u32, u32) {
+    with_registry(|registry| {
+        let thread = registry.find(pthread);
+        thread.map_or((NO_THREAD, NONE), |thread| (thread.number.get(), thread.follower.number()))
+    })
 }
 
 /// The thread with this number can no longer be joined.
@@ -454,9 +477,9 @@ unsafe extern "C" fn end_of_thread(value: *mut c_void) {
     }
     if !thread.left.get() {
         thread.left.set(true);
-        let event = gate::Event::new(Op::leave, thread.exit_site.get(), 0).result(0);
-        gate::completed(thread, Clock(0), event);
+        crate::markers::leave(thread, thread.exit_site.get());
     }
+    enforce::thread_ended(thread);
     tls::set(ENDED);
     thread.log.finish();
     let clock = thread.clock.get().max(thread.handler_clock.get());

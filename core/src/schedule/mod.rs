@@ -9,14 +9,22 @@
 //! - [`verify`]: the invariants of a well-formed schedule
 //! - [`legal`]: whether the order is one that the objects' semantics allow
 //! - [`recording`]: what the runtime left in a recording folder; [`assemble`] makes a schedule of it
-//! - [`stack`]: the call stack of each event
+//! - [`stack`]: the call stack of each event; [`describe`]: an event in words
+//! - [`order`]: what follows what: happens-before, its reduction, the total order
+//! - [`compile`]: the plan that the runtime follows; [`compare`]: whether a run that was recorded again is the same
 
 pub mod assemble;
+pub mod compare;
+pub mod compile;
+pub mod describe;
 mod fault;
 pub mod legal;
 mod lex;
+pub mod order;
 pub mod parse;
 pub mod recording;
+#[cfg(test)]
+mod shuffle;
 #[cfg(test)]
 mod simulate;
 pub mod stack;

@@ -8,9 +8,11 @@ use crate::rawlog::*;
 use crate::site::{site_id, Site, SiteKind, UnitTable};
 use proptest::prelude::*;
 
+const EAGAIN: i32 = 11;
 const EBUSY: i32 = 16;
 const EDEADLK: i32 = 35;
 const ETIMEDOUT: i32 = 110;
+const EOWNERDEAD: i32 = 130;
 const BARRIER_COUNT: u32 = 2;
 const MAX_THREADS: usize = 5;
 
@@ -26,6 +28,8 @@ struct SimThread {
     /// The barrier generation it waits for.
     barrier: Option<u64>,
     runs_once: bool,
+    /// It has called exit or the like, or returned from main: the process ends, while others may go on for a moment.
+    ended_process: bool,
 }
 
 struct Simulation {
@@ -118,7 +122,7 @@ impl Simulation {
     /// Lets thread `t` take one step, `what` says which; nothing happens if it cannot.
     fn step(&mut self, t: usize, what: usize) {
         let state = self.threads[t].clone();
-        if state.left {
+        if state.left || state.ended_process {
             return;
         }
         if !state.entered {
@@ -144,18 +148,20 @@ impl Simulation {
             }
             return;
         }
-        match what % 16 {
-            0..=3 => self.lock_step(t, what / 16 % 3, what % 16),
-            4 => self.wait_step(t, what / 16 % 3),
-            5 => self.signal_step(t, what / 16),
+        match what % 18 {
+            0..=3 => self.lock_step(t, what / 18 % 3, what % 18),
+            4 => self.wait_step(t, what / 18 % 3),
+            5 => self.signal_step(t, what / 18),
             6 => self.barrier_step(t),
             7 | 8 => self.rwlock_step(t, what % 2 == 0),
             9 => self.spin_step(t),
-            10 | 11 => self.sem_step(t, what / 16),
+            10 | 11 => self.sem_step(t, what / 18),
             12 => self.once_step(t),
             13 => self.create_step(t),
-            14 => self.join_step(t, what / 16),
-            _ => self.leave_step(t),
+            14 => self.join_step(t, what / 18),
+            15 => self.notify_step(t, what / 18),
+            16 => self.end_step(t, what / 18),
+            _ => self.leave_step(t, what / 18),
         }
     }
 
@@ -173,6 +179,11 @@ impl Simulation {
                 self.mutexes[m] = Some((t, 1));
                 let op = if what == 0 { Op::pthread_mutex_trylock } else { Op::pthread_mutex_lock };
                 self.mutex(t, op, m, 0);
+            }
+            // A robust mutex whose owner has returned with it.
+            Some((holder, _)) if holder != t && self.threads[holder].left => {
+                self.mutexes[m] = Some((t, 1));
+                self.mutex(t, Op::pthread_mutex_lock, m, EOWNERDEAD);
             }
             Some((holder, _)) if holder != t => self.mutex(t, Op::pthread_mutex_trylock, m, EBUSY),
             Some((_, depth)) if m == 1 && what < 2 => {
@@ -266,6 +277,12 @@ impl Simulation {
                 self.units = Some(1);
                 self.emit(t, Op::sem_init, Phase::Both, fields(SEM, 1, 0, 0));
             }
+            Some(_) if what % 8 == 1 => {
+                self.both(t, Op::sem_getvalue, SEM, 0);
+            }
+            Some(0) if what % 8 == 3 => {
+                self.both(t, Op::sem_trywait, SEM, EAGAIN);
+            }
             Some(units) if units == 0 || what % 2 == 0 => {
                 self.units = Some(units + 1);
                 self.both(t, Op::sem_post, SEM, 0);
@@ -319,16 +336,39 @@ impl Simulation {
         self.emit(t, op, Phase::Both, fields(0, 2 * child as u64, 0, 0));
     }
 
-    fn leave_step(&mut self, t: usize) {
-        let holds = self.mutexes.iter().flatten().any(|&(holder, _)| holder == t)
+    fn notify_step(&mut self, t: usize, what: usize) {
+        let target = what % self.threads.len();
+        let gone =
+            self.threads[target].joined || (self.threads[target].detached && self.threads[target].left);
+        if !gone {
+            let op = if what / 8 % 2 == 0 { Op::pthread_kill } else { Op::pthread_cancel };
+            self.emit(t, op, Phase::Both, fields(0, 2 * target as u64, 0, 0));
+        }
+    }
+
+    fn end_step(&mut self, t: usize, what: usize) {
+        if what % 16 == 0 {
+            self.threads[t].ended_process = true;
+            self.both(t, if what / 16 % 2 == 0 { Op::exit } else { Op::_exit }, 0, 3);
+        }
+    }
+
+    fn leave_step(&mut self, t: usize, what: usize) {
+        // A normal mutex may be robust.
+        let holds = self.mutexes[1..].iter().flatten().any(|&(holder, _)| holder == t)
+            || (self.mutexes[0].is_some_and(|(holder, _)| holder == t) && what % 4 != 0)
             || self.threads[t].runs_once
             || self.readers.contains(&t)
             || self.writer == Some(t)
             || self.spin == Some(t);
-        if t != 0 && !holds {
-            self.threads[t].left = true;
-            self.both(t, Op::leave, 0, 0);
+        if holds || (t == 0 && what % 8 > 1) {
+            return;
         }
+        if t == 0 && what % 8 == 1 {
+            self.both(t, Op::pthread_exit, 0, 0);
+        }
+        self.threads[t].left = true;
+        self.both(t, Op::leave, 0, 0);
     }
 }
 
@@ -406,6 +446,13 @@ fn the_simulation_reaches_every_kind_of_event() {
         ("pthread_detach", 0, 0),
         ("pthread_rwlock_wrlock", 0, 0),
         ("sem_wait", 0, 0),
+        ("sem_getvalue", 0, 0),
+        ("sem_trywait", 0, EAGAIN),
+        ("pthread_mutex_lock", 0, EOWNERDEAD),
+        ("pthread_kill", 0, 0),
+        ("pthread_cancel", 0, 0),
+        ("exit", 0, 3),
+        ("pthread_exit", 0, 0),
         ("return", 0, 0),
     ] {
         assert!(seen.contains(&wanted), "{wanted:?}");

@@ -94,6 +94,9 @@ const DERIVED_DEPTH: &str = "covsched_derived_depth";
 pub const IN_CODE: [&str; 6] =
     [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT, DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
 
+/// Those of derived calls.
+pub const DERIVED: [&str; 3] = [DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
+
 fn row(symbol: &str) -> &'static Marker {
     MARKERS
         .iter()

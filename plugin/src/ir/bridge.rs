@@ -285,7 +285,7 @@ extern "C" {
         size: u32,
     );
     pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
-    pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef);
+    pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef, only: u8);
 
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);

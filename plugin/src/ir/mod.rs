@@ -13,6 +13,7 @@ use covsched_core::SiteId;
 use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use std::ffi::c_void;
 use std::marker::PhantomData;
+use std::num::NonZeroU8;
 use std::ptr::{null, null_mut};
 
 /// A module that a pass was given.
@@ -459,10 +460,10 @@ impl<'m> Inst<'m> {
         optional(unsafe { bridge::cov_landing_point(self.0) }, |raw| Inst(raw, PhantomData))
     }
 
-    /// Makes this call depend on the byte; its result is 0 otherwise.
-    pub fn guard(self, active: Global<'m>) {
+    /// Makes this call depend on the byte, which must be `only`, or anything but 0; its result is 0 otherwise.
+    pub fn guard(self, active: Global<'m>, only: Option<NonZeroU8>) {
         // SAFETY: see above.
-        unsafe { bridge::cov_guard_call(self.0, active.0) }
+        unsafe { bridge::cov_guard_call(self.0, active.0, only.map_or(0, NonZeroU8::get)) }
     }
 }
 

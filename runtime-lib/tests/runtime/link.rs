@@ -173,7 +173,7 @@ fn objects_register_and_options_obey_the_identity() {
 fn bad_options_are_named_and_the_program_runs() {
     let program = build_with("clang-16", "onces.c", "options", &[]);
     for (options, expected) in [
-        ("mode=recrd", "covsched: COVSCHED_OPTIONS: mode=recrd is ignored: expected off|record\n"),
+        ("mode=recrd", "covsched: COVSCHED_OPTIONS: mode=recrd is ignored: expected off|record|enforce\n"),
         ("mode=record", "covsched: COVSCHED_OPTIONS: mode=record needs log=DIR; not recording\n"),
         (
             "mode=record:log=/nonexistent/folder",

@@ -17,13 +17,15 @@ mod counts;
 mod locks;
 mod waits;
 
+pub(super) use waits::failed_waits;
+
 use super::fault::Fault;
 use super::{Event, Object, ObjectId, Phase, Schedule, ThreadId};
 use crate::hooks::{Effect, ObjectClass, Op};
 use std::collections::HashSet;
 
 /// errno values, as Linux numbers them.
-mod errno {
+pub(super) mod errno {
     pub const EPERM: i32 = 1;
     pub const EDEADLK: i32 = 35;
     pub const ETIMEDOUT: i32 = 110;
@@ -92,7 +94,7 @@ impl<'a> Replay<'a> {
             states: schedule.objects.iter().map(state).collect(),
             used: vec![false; schedule.objects.len()],
             threads: vec![ThreadState::default(); schedule.threads.len()],
-            failed_waits: waits::failed_waits(schedule),
+            failed_waits: failed_waits(schedule),
         }
     }
 

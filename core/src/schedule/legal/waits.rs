@@ -13,7 +13,7 @@ use crate::schedule::{Event, Phase, Schedule};
 use std::collections::{HashMap, HashSet};
 
 /// Begins of condition waits whose end says that they failed at once.
-pub(super) fn failed_waits(schedule: &Schedule) -> HashSet<usize> {
+pub(in crate::schedule) fn failed_waits(schedule: &Schedule) -> HashSet<usize> {
     let mut open: HashMap<ThreadId, Vec<usize>> = HashMap::new();
     let mut failed = HashSet::new();
     for (index, event) in schedule.events.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! The folder for the raw recording: in memory if there is room, else beside the schedule, or with other temporary
-//! files if the schedule goes to a device; gone afterwards.
+//! The folder for what the runtime reads and writes: in memory if there is room, else beside the schedule that is
+//! to be written, or with other temporary files if there is none or if it goes to a device; gone afterwards.
 
 use crate::failure::Failure;
 use crate::schedule_file::is_special;
@@ -12,13 +12,13 @@ use tempfile::TempDir;
 const ROOM_IN_MEMORY: u64 = 1 << 30;
 
 /// Removed when dropped, unless kept.
-pub struct RawFolder {
+pub struct PrivateFolder {
     folder: TempDir,
 }
 
-impl RawFolder {
+impl PrivateFolder {
     /// Makes the folder.
-    pub fn make(wanted: Option<&Path>, output: &Path) -> Result<RawFolder, Failure> {
+    pub fn make(wanted: Option<&Path>, output: Option<&Path>) -> Result<PrivateFolder, Failure> {
         let memory = Path::new("/dev/shm");
         let parent = match wanted {
             Some(folder) => folder.to_owned(),
@@ -28,9 +28,9 @@ impl RawFolder {
         let absolute = std::path::absolute(&parent).unwrap_or_else(|_| parent.clone());
         let made = tempfile::Builder::new().prefix("covsched-").tempdir_in(absolute);
         let folder = made.map_err(|error| {
-            Failure::bad(format!("cannot make a folder for the recording in {}: {error}", parent.display()))
+            Failure::bad(format!("cannot make a temporary folder in {}: {error}", parent.display()))
         })?;
-        Ok(RawFolder { folder })
+        Ok(PrivateFolder { folder })
     }
 
     /// Where it is.
@@ -45,10 +45,10 @@ impl RawFolder {
 }
 
 /// Where there is room if memory has none. A folder of devices is no place for files.
-fn on_disk(output: &Path) -> PathBuf {
-    if is_special(output) {
+fn on_disk(output: Option<&Path>) -> PathBuf {
+    let Some(output) = output.filter(|output| !is_special(output)) else {
         return std::env::temp_dir();
-    }
+    };
     let beside = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     beside.unwrap_or(Path::new(".")).to_owned()
 }
@@ -72,20 +72,21 @@ mod tests {
 
     #[test]
     fn a_schedule_on_a_device_has_nothing_beside_it() {
-        assert_eq!(on_disk(Path::new("/dev/null")), std::env::temp_dir());
-        assert_eq!(on_disk(Path::new("d/a.sched")), Path::new("d"));
-        assert_eq!(on_disk(Path::new("a.sched")), Path::new("."));
+        assert_eq!(on_disk(Some(Path::new("/dev/null"))), std::env::temp_dir());
+        assert_eq!(on_disk(None), std::env::temp_dir());
+        assert_eq!(on_disk(Some(Path::new("d/a.sched"))), Path::new("d"));
+        assert_eq!(on_disk(Some(Path::new("a.sched"))), Path::new("."));
     }
 
     #[test]
     fn the_folder_goes_away() {
         let parent = tempfile::tempdir().unwrap();
-        let folder = RawFolder::make(Some(parent.path()), Path::new("a.sched")).unwrap();
+        let folder = PrivateFolder::make(Some(parent.path()), None).unwrap();
         let path = folder.path().to_owned();
         assert!(path.starts_with(parent.path()) && path.is_dir());
         drop(folder);
         assert!(!path.exists());
-        assert!(RawFolder::make(Some(Path::new("/nonexistent")), Path::new("a.sched")).is_err());
+        assert!(PrivateFolder::make(Some(Path::new("/nonexistent")), None).is_err());
         assert_eq!(free_space(Path::new("/nonexistent")), 0);
     }
 }

@@ -1,13 +1,16 @@
 //! Runs the program as a shell would: the keyboard's signals reach it directly, those sent to covsched are
-//! passed on, and covsched stays to write the schedule.
+//! passed on, and covsched stays to do what is left.
 
-use super::Ended;
+use super::Program;
 use crate::failure::Failure;
+use crate::names;
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
+use std::fs::File;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// The program; 0 before it is there and after it ended.
 static CHILD: AtomicI32 = AtomicI32::new(0);
@@ -15,6 +18,8 @@ static CHILD: AtomicI32 = AtomicI32::new(0);
 static EARLY: AtomicI32 = AtomicI32::new(0);
 /// Signals that were passed on: a bit each.
 static PASSED_ON: AtomicU32 = AtomicU32::new(0);
+/// The last signal that asks for an end.
+static ASKED_TO_END: AtomicI32 = AtomicI32::new(0);
 
 /// Signals that end covsched if nobody handles them. The terminal sends the first two to the program too.
 const SIGNALS: [libc::c_int; 7] =
@@ -22,6 +27,9 @@ const SIGNALS: [libc::c_int; 7] =
 
 /// Passes a signal on, unless the program has it from the terminal.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    if matches!(signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP) {
+        ASKED_TO_END.store(signal, Ordering::SeqCst);
+    }
     // SAFETY: the kernel gives it to a handler that was installed with SA_SIGINFO.
     let sent_by_process = unsafe { (*info).si_code } <= libc::SI_USER;
     if sent_by_process || !matches!(signal, libc::SIGINT | libc::SIGQUIT) {
@@ -46,16 +54,35 @@ fn deliver(signal: libc::c_int) {
 /// group, and the second must not cost the schedule.
 extern "C" fn disregard(_: libc::c_int) {}
 
-/// The handlers, while the program runs. Dropped, they give way to what was there before: covsched itself may be
+/// One run of a program.
+pub struct Call<'a> {
+    app: &'a Path,
+    name: &'a OsStr,
+    arguments: &'a [OsString],
+    options: &'a OsStr,
+    /// Its standard input, if not covsched's own.
+    pub stdin: Option<File>,
+    /// Its standard output, if not covsched's own.
+    pub stdout: Option<File>,
+}
+
+impl<'a> Call<'a> {
+    /// A program with its arguments and `COVSCHED_OPTIONS`.
+    pub fn new(program: &'a Program, arguments: &'a [OsString], options: &'a OsStr) -> Call<'a> {
+        Call { app: program.path(), name: &program.name, arguments, options, stdin: None, stdout: None }
+    }
+}
+
+/// The handlers, while programs run. Dropped, they give way to what was there before: covsched itself may be
 /// interrupted while it writes a schedule.
-struct Forwarding {
+pub struct Launcher {
     before: Vec<(libc::c_int, libc::sigaction)>,
 }
 
-impl Forwarding {
+impl Launcher {
     /// Installs the handlers, except for signals that are ignored (as nohup does). Unlike "ignore", a handler
     /// does not pass to the program.
-    fn begin() -> Forwarding {
+    pub fn begin() -> Launcher {
         let mut before = Vec::new();
         for signal in SIGNALS {
             // SAFETY: all zeros is a value of these plain C structs; the handler is a function of the right
@@ -73,11 +100,42 @@ impl Forwarding {
                 before.push((signal, old));
             }
         }
-        Forwarding { before }
+        Launcher { before }
+    }
+
+    /// The signal that asked covsched to end, if one did: no further program should be run then.
+    pub fn asked_to_end(&self) -> Option<libc::c_int> {
+        Some(ASKED_TO_END.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// Runs the program to its end.
+    pub fn run(&self, call: Call<'_>) -> Result<Ended, Failure> {
+        let mut command = Command::new(call.app);
+        command.arg0(call.name).args(call.arguments).env("COVSCHED_OPTIONS", call.options);
+        if let Some(stdin) = call.stdin {
+            command.stdin(stdin);
+        }
+        if let Some(stdout) = call.stdout {
+            command.stdout(stdout);
+        }
+        let app = call.app.display();
+        let started = Instant::now();
+        let mut child =
+            command.spawn().map_err(|error| Failure::bad(format!("cannot run {app}: {error}")))?;
+        let pid = child.id();
+        CHILD.store(pid as i32, Ordering::SeqCst);
+        let early = EARLY.swap(0, Ordering::SeqCst);
+        if early != 0 {
+            deliver(early);
+        }
+        let status = child.wait().map_err(|error| Failure::bad(format!("cannot wait for {app}: {error}")));
+        let took = started.elapsed();
+        CHILD.store(0, Ordering::SeqCst);
+        Ok(Ended { pid, status: status?, took })
     }
 }
 
-impl Drop for Forwarding {
+impl Drop for Launcher {
     fn drop(&mut self) {
         let passed_on = PASSED_ON.load(Ordering::SeqCst);
         for (signal, old) in &self.before {
@@ -93,23 +151,39 @@ impl Drop for Forwarding {
     }
 }
 
-/// Runs the program to its end.
-pub fn run(app: &Path, name: &OsStr, arguments: &[OsString], options: &OsStr) -> Result<Ended, Failure> {
-    let _forwarding = Forwarding::begin();
-    let mut command = Command::new(app);
-    command.arg0(name).args(arguments).env("COVSCHED_OPTIONS", options);
-    let mut child =
-        command.spawn().map_err(|error| Failure::bad(format!("cannot run {}: {error}", app.display())))?;
-    let pid = child.id();
-    CHILD.store(pid as i32, Ordering::SeqCst);
-    let early = EARLY.swap(0, Ordering::SeqCst);
-    if early != 0 {
-        deliver(early);
+/// How the program ended.
+pub struct Ended {
+    pub pid: u32,
+    pub status: ExitStatus,
+    /// From its start to its end.
+    pub took: Duration,
+}
+
+impl Ended {
+    /// `was killed by signal 9 (SIGKILL)`, `exited with status 1`.
+    pub fn how(&self) -> String {
+        match (self.status.signal(), self.status.code()) {
+            (Some(signal), _) => format!("was killed by {}", names::signal(signal)),
+            (None, code) => format!("exited with status {}", code.unwrap_or_default()),
+        }
     }
-    let status =
-        child.wait().map_err(|error| Failure::bad(format!("cannot wait for {}: {error}", app.display())));
-    CHILD.store(0, Ordering::SeqCst);
-    Ok(Ended { pid, status: status? })
+
+    /// Why a recording does not have the end.
+    pub fn unseen_end(&self) -> String {
+        match (self.status.signal(), self.status.code()) {
+            (Some(signal), _) => format!("killed by {}", names::signal(signal)),
+            (None, code) => format!(
+                "it became another program by exec, or ended outside of what covsched sees, with status {}",
+                code.unwrap_or_default()
+            ),
+        }
+    }
+
+    /// As a shell gives it.
+    pub fn exit_code(&self) -> ExitCode {
+        let code = self.status.code().unwrap_or_else(|| 128 + self.status.signal().unwrap_or_default());
+        ExitCode::from(code as u8)
+    }
 }
 
 #[cfg(test)]
@@ -125,15 +199,23 @@ mod tests {
         }
     }
 
-    fn shell(script: &str) -> std::process::ExitStatus {
-        let arguments = ["-c".into(), script.into()];
-        run(Path::new("/bin/sh"), OsStr::new("sh"), &arguments, OsStr::new("")).unwrap().status
+    fn shell(script: &str) -> ExitStatus {
+        let (arguments, empty) = (["-c".into(), script.into()], OsStr::new(""));
+        let app = Path::new("/bin/sh");
+        let call = Call {
+            app,
+            name: app.as_os_str(),
+            arguments: &arguments,
+            options: empty,
+            stdin: None,
+            stdout: None,
+        };
+        Launcher::begin().run(call).unwrap().status
     }
 
     // One test, since signal handlers belong to the whole process.
     #[test]
     fn signals_reach_the_program_and_are_covscheds_own_again_after_the_run() {
-        use std::os::unix::process::ExitStatusExt;
         let before = SIGNALS.map(action);
         assert_eq!(shell("exit 4").code(), Some(4));
         assert_eq!(SIGNALS.map(action), before);
