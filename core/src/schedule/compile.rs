@@ -11,8 +11,8 @@ use super::{Completeness, Event, ObjectId, Phase, Schedule};
 use crate::hooks::Effect;
 use crate::plan::{
     status_size, Link, PlanHeader, PlanObject, PlanThread, Status, Step, MANY, NONE, OBJECT_FIXED,
-    OBJECT_SHARED, ORDER_HB, ORDER_TOTAL, PLAN_COMPLETE, PLAN_MAGIC, STATUS_MAGIC, STEP_REFUSED,
-    STEP_UNWOUND, THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, VERSION,
+    OBJECT_SHARED, OBJECT_STATIC, ORDER_HB, ORDER_TOTAL, PLAN_COMPLETE, PLAN_MAGIC, STATUS_MAGIC,
+    STEP_REFUSED, STEP_UNWOUND, THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, VERSION,
 };
 use crate::rawlog::{Plain, RESULT_PENDING};
 use std::collections::HashMap;
@@ -105,8 +105,11 @@ fn threads_of(schedule: &Schedule, steps: &[Vec<usize>]) -> Vec<PlanThread> {
 fn objects_of(schedule: &Schedule) -> Vec<PlanObject> {
     let fixed = fixed_objects(schedule);
     let flags = |(number, fixed): (usize, bool)| {
-        let shared = schedule.objects[number].shared;
-        (if fixed { OBJECT_FIXED } else { 0 }) | (if shared { OBJECT_SHARED } else { 0 })
+        let object = &schedule.objects[number];
+        let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
+        bit(fixed, OBJECT_FIXED)
+            | bit(object.shared, OBJECT_SHARED)
+            | bit(object.symbol.is_some(), OBJECT_STATIC)
     };
     fixed.into_iter().enumerate().map(|each| PlanObject { flags: flags(each), reserved: 0 }).collect()
 }
