@@ -7,11 +7,11 @@
 #include <string.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_int first_is_done, second_is_done;
+static atomic_int second_is_there, first_is_done, second_is_done;
 static int first_goes_first, text;
 
 static void *first(void *arg) {
-  while (!first_goes_first && !second_is_done)
+  while (first_goes_first ? !second_is_there : !second_is_done)
     sched_yield();
   pthread_mutex_lock(&lock);
   text = text * 10 + 1;
@@ -21,6 +21,7 @@ static void *first(void *arg) {
 }
 
 static void *second(void *arg) {
+  second_is_there = 1;
   while (first_goes_first && !first_is_done)
     sched_yield();
   pthread_mutex_lock(&lock); // DIVERGES stalled
