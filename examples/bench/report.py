@@ -85,6 +85,7 @@ def write(modes, all_times, counts, root):
         f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; both builds with -O2",
         "- recording: the program's own time; turning the recording into a schedule file comes after it",
         "- enforcing: the program's own time; turning the schedule into a plan comes before it",
+        "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
         "",
         "## Time",
         "",
