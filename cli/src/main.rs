@@ -13,6 +13,7 @@ mod install;
 mod names;
 mod needed;
 mod program;
+mod progress;
 mod record;
 mod run;
 mod schedule_file;

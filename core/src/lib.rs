@@ -6,7 +6,7 @@
 //! - [`rawlog`]: what the runtime writes while it records
 //! - [`options`]: what `COVSCHED_OPTIONS` says
 //! - [`plan`]: what the runtime follows while it enforces a schedule
-//! - [`schedule`] (std): schedules, their text, their invariants, their legality
+//! - [`schedule`] (std): schedules, their text, their invariants, their legality, their orders and plans
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod hash;

@@ -4,7 +4,9 @@
 use crate::failure::Failure;
 use crate::schedule_file::is_special;
 use std::ffi::CString;
+use std::fs::Permissions;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
@@ -26,7 +28,10 @@ impl PrivateFolder {
             None => on_disk(output),
         };
         let absolute = std::path::absolute(&parent).unwrap_or_else(|_| parent.clone());
-        let made = tempfile::Builder::new().prefix("covsched-").tempdir_in(absolute);
+        let made = tempfile::Builder::new()
+            .prefix("covsched-")
+            .permissions(Permissions::from_mode(0o700))
+            .tempdir_in(absolute);
         let folder = made.map_err(|error| {
             Failure::bad(format!("cannot make a temporary folder in {}: {error}", parent.display()))
         })?;
@@ -84,6 +89,7 @@ mod tests {
         let folder = PrivateFolder::make(Some(parent.path()), None).unwrap();
         let path = folder.path().to_owned();
         assert!(path.starts_with(parent.path()) && path.is_dir());
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o700);
         drop(folder);
         assert!(!path.exists());
         assert!(PrivateFolder::make(Some(Path::new("/nonexistent")), None).is_err());

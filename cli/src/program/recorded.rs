@@ -7,15 +7,13 @@ use super::launch::Ended;
 use super::symbols::Variables;
 use super::Program;
 use crate::failure::Failure;
-use crate::schedule_file;
+use crate::{progress, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
 use covsched_core::schedule::{Completeness, Schedule};
-use indicatif::ProgressBar;
 use std::ffi::OsStr;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// What one run of a program left in its folder.
 pub struct Recorded<'a> {
@@ -25,6 +23,8 @@ pub struct Recorded<'a> {
     /// The program itself.
     root: Image,
     found: Vec<(Image, Vec<u32>)>,
+    /// Why covsched itself ended the program, if it did.
+    why: Option<&'a str>,
 }
 
 impl<'a> Recorded<'a> {
@@ -41,7 +41,12 @@ impl<'a> Recorded<'a> {
                 folder.display()
             )));
         }
-        Ok(Recorded { program, folder, ended, root, found })
+        Ok(Recorded { program, folder, ended, root, found, why: None })
+    }
+
+    /// The same, of a program that covsched itself ended.
+    pub fn because(self, why: Option<&'a str>) -> Recorded<'a> {
+        Recorded { why, ..self }
     }
 
     /// Writes a schedule for each process.
@@ -55,7 +60,8 @@ impl<'a> Recorded<'a> {
                 );
                 return Ok(());
             };
-            let progress = show_progress(&place);
+            // Millions of events take seconds.
+            let progress = progress::spinner(format!("writing {}", place.display()));
             let schedule = self.assemble(image, logs)?;
             schedule_file::write(&schedule, &place)?;
             progress.finish_and_clear();
@@ -87,7 +93,7 @@ impl<'a> Recorded<'a> {
         let last = !self.found.iter().any(|(other, _)| other.pid == image.pid && other.number > image.number);
         match (last, image.pid == self.root.pid) {
             (false, _) => "it became another program by exec".to_owned(),
-            (true, true) => self.ended.unseen_end(),
+            (true, true) => self.why.map_or_else(|| self.ended.unseen_end(), str::to_owned),
             (true, false) if is_running(image.pid) => {
                 "it was still running when its parent had ended".to_owned()
             }
@@ -132,13 +138,6 @@ fn say_what_was_written(schedule: &Schedule, place: &Path) {
         }
         Completeness::Complete => {}
     }
-}
-
-/// Millions of events take seconds: a sign of life on a terminal, nothing in a pipe.
-fn show_progress(place: &Path) -> ProgressBar {
-    let progress = ProgressBar::new_spinner().with_message(format!("writing {}", place.display()));
-    progress.enable_steady_tick(Duration::from_millis(150));
-    progress
 }
 
 /// Before the program runs: a run cannot be had again.

@@ -20,6 +20,7 @@ use crate::program::launch::Launcher;
 use crate::program::options::{self, Enforcing, OnDivergence, Wanted};
 use crate::program::recorded::check_writable;
 use crate::program::Program;
+use crate::progress;
 use crate::schedule_file::ScheduleFile;
 use covsched_core::schedule::legal;
 use covsched_core::schedule::order::Order;
@@ -98,6 +99,8 @@ impl From<OrderName> for Order {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or_else(|| Failure::bad("no program given"))?;
     let program = Program::find(name)?;
+    // Millions of events take seconds.
+    let progress = progress::spinner(format!("reading {}", arguments.schedule.display()));
     let schedule = read_schedule(&arguments.schedule, &program)?;
     let wanted = Wanted {
         on_divergence: arguments.on_divergence,
@@ -109,9 +112,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     if let Some(output) = &arguments.record {
         check_writable(output)?;
     }
-    let session = Session::new(&program, rest, &schedule, arguments.order.into(), settings, arguments)?;
+    let mut session = Session::new(&program, rest, &schedule, arguments.order.into(), settings, arguments)?;
+    progress.finish_and_clear();
     if arguments.check || arguments.repeat.is_some() {
-        return repeat::run(&session, arguments.repeat.unwrap_or(1), arguments.check);
+        return repeat::run(&mut session, arguments.repeat.unwrap_or(1), arguments.check);
     }
     let launcher = Launcher::begin();
     let folder = session.folder(arguments.record.as_deref())?;

@@ -5,21 +5,22 @@ use super::check::Check;
 use super::session::{Particular, Session};
 use crate::failure::Failure;
 use crate::program::launch::Launcher;
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::progress;
+use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{self, IsTerminal};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileTypeExt;
 use std::process::ExitCode;
-use std::time::Duration;
 
 /// Runs so many times. Without a check, the exit code is that of the first run that did not succeed.
-pub fn run(session: &Session<'_>, times: u32, check: bool) -> Result<ExitCode, Failure> {
+pub fn run(session: &mut Session<'_>, times: u32, check: bool) -> Result<ExitCode, Failure> {
     // Before signals are caught: whoever sees it wait for input may interrupt it.
     let input = if times > 1 { Input::take()? } else { Input::Own };
     let launcher = Launcher::begin();
     let folder = session.folder(None)?;
-    let progress = if check { show_progress(times) } else { ProgressBar::hidden() };
+    let session = &*session;
+    let progress = if check { progress::runs(times) } else { ProgressBar::hidden() };
     let say = |text: &str| progress.suspend(|| eprintln!("{text}"));
     let mut check = check.then(|| Check::new(session, &folder));
     let mut failed = None;
@@ -91,15 +92,6 @@ fn run_words(number: u32, times: u32, delay: Option<u64>) -> String {
         Some(seed) => format!("run {number} of {times} (--delay {seed})"),
         None => format!("run {number} of {times}"),
     }
-}
-
-fn show_progress(times: u32) -> ProgressBar {
-    let progress = ProgressBar::new(u64::from(times));
-    if let Ok(style) = ProgressStyle::with_template("{bar:40} run {pos} of {len}, {eta} left") {
-        progress.set_style(style);
-    }
-    progress.enable_steady_tick(Duration::from_millis(150));
-    progress
 }
 
 /// What each run reads.

@@ -9,6 +9,7 @@ use covsched_core::schedule::describe::{describe, describe_object};
 use covsched_core::schedule::{Completeness, Event, ObjectId, Schedule};
 use covsched_core::site::Site;
 use covsched_core::{SiteId, ThreadId};
+use std::collections::btree_map::Entry;
 
 /// What a report needs to know.
 pub struct Reporter<'a> {
@@ -74,7 +75,7 @@ impl Reporter<'_> {
             return Some(format!("a {class}{or_mutex} that is not in the schedule, or not there yet"));
         };
         if found == wanted {
-            return Some("the same, but with another mutex".to_owned());
+            return expected.mutex.map(|_| "the same, but with another mutex".to_owned());
         }
         let found_class = self.schedule.objects[found.0 as usize].class;
         if found_class != expected.op.class() {
@@ -162,14 +163,21 @@ impl Reporter<'_> {
 
     /// Who waits for whom, and where that one is.
     fn waits(&self, divergence: &Divergence, followed: &[u32]) -> Vec<String> {
-        let (who, place) = (thread_words(divergence.thread), self.place(divergence));
+        let who = thread_words(divergence.thread);
         if self.expected(divergence).is_none() {
             return vec![
                 format!("{who} is past its last event, at {}", self.found(divergence)),
                 format!("{who} waits for the end of the process, as it got no further in the schedule"),
             ];
         }
-        let mut lines = vec![format!("{who} is at its {place}: {}", self.expected_words(divergence))];
+        let at = |thread: u32, index: u32| {
+            let event =
+                self.own_steps(thread).get(index as usize).map(|event| format!(" (event {})", event + 1));
+            let nth = ordinal(u64::from(index) + 1);
+            let words = self.step_words(thread, index);
+            format!("{nth} synchronization{}: {words}", event.unwrap_or_default())
+        };
+        let mut lines = vec![format!("{who} is at its {}", at(divergence.thread, divergence.position))];
         let [thread, position] = divergence.waits_for;
         if thread == NONE {
             lines.push(format!("{who} waits in that call for another thread"));
@@ -177,10 +185,11 @@ impl Reporter<'_> {
         }
         let other = thread_words(thread);
         let wanted = position.saturating_sub(1);
-        let at = |index: u32| format!("{}: {}", self.nth(thread, index), self.step_words(thread, index));
-        lines.push(format!("{who} waits for {other}'s {}", at(wanted)));
+        lines.push(format!("{who} waits for {other}'s {}", at(thread, wanted)));
         match followed.get(thread as usize).copied() {
-            Some(done) if done < wanted => lines.push(format!("{other} is at its {}", at(done))),
+            Some(done) if done < wanted => {
+                lines.push(format!("{other} has not done its {}", at(thread, done)))
+            }
             _ => {}
         }
         lines
@@ -192,12 +201,8 @@ impl Reporter<'_> {
 
     /// `5th synchronization (event 17 of bank.sched)`.
     fn place(&self, divergence: &Divergence) -> String {
-        self.nth(divergence.thread, divergence.position)
-    }
-
-    fn nth(&self, thread: u32, index: u32) -> String {
-        let nth = ordinal(u64::from(index) + 1);
-        match self.own_steps(thread).get(index as usize) {
+        let nth = ordinal(u64::from(divergence.position) + 1);
+        match self.own_steps(divergence.thread).get(divergence.position as usize) {
             Some(event) => format!("{nth} synchronization (event {} of {})", event + 1, self.file),
             None => format!("{nth} synchronization"),
         }
@@ -237,9 +242,9 @@ impl Reporter<'_> {
         let mut place = "";
         if site.is_none() {
             place = " in code without hooks";
-        } else if !names.sites.contains_key(&site) {
+        } else if let Entry::Vacant(unknown) = names.sites.entry(site) {
             match (self.find_site)(site) {
-                Some(found) => drop(names.sites.insert(site, found)),
+                Some(found) => drop(unknown.insert(found)),
                 None => place = " at an unknown place",
             }
         }

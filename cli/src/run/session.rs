@@ -5,7 +5,7 @@ use super::status::StatusFile;
 use super::{places, Arguments};
 use crate::failure::Failure;
 use crate::program::launch::{Call, Ended, Launcher};
-use crate::program::options::Enforcing;
+use crate::program::options::{Enforcing, OnDivergence};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::Recorded;
 use crate::program::Program;
@@ -29,6 +29,7 @@ pub struct Session<'a> {
     pub settings: Enforcing,
     /// By thread: indices of its events that are steps.
     steps: Vec<Vec<usize>>,
+    /// Until it is in its file.
     plan: Vec<u8>,
     raw_dir: Option<&'a Path>,
     verbose: bool,
@@ -84,11 +85,12 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// A folder with the plan in it.
-    pub fn folder(&self, output: Option<&Path>) -> Result<PrivateFolder, Failure> {
+    /// The folder for all runs, with the plan in it.
+    pub fn folder(&mut self, output: Option<&Path>) -> Result<PrivateFolder, Failure> {
         let folder = PrivateFolder::make(self.raw_dir, output)?;
         let place = plan_in(&folder);
-        std::fs::write(&place, &self.plan).map_err(|error| Failure::file(&place, &error))?;
+        std::fs::write(&place, std::mem::take(&mut self.plan))
+            .map_err(|error| Failure::file(&place, &error))?;
         Ok(folder)
     }
 
@@ -112,7 +114,10 @@ impl<'a> Session<'a> {
             eprintln!("covsched: {}", self.summary(&outcome));
         }
         if let (Some(output), Some(log)) = (record, &log) {
-            let written = Recorded::find(self.program, log, &outcome.ended).and_then(|it| it.write(output));
+            let is_ended = outcome.divergences > 0 && self.settings.on_divergence == OnDivergence::Abort;
+            let why = is_ended.then_some("it left the schedule that it followed, and was ended");
+            let found = Recorded::find(self.program, log, &outcome.ended);
+            let written = found.and_then(|found| found.because(why).write(output));
             if let Err(Failure::Bug(_)) = written {
                 eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
             }

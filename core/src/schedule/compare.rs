@@ -119,6 +119,17 @@ impl<'a> Side<'a> {
         self.events[self.event(index).thread.0 as usize].last() == Some(&index)
     }
 
+    /// A thread's place in the creation tree.
+    fn origin(&self, thread: Option<ThreadId>) -> String {
+        let Some(thread) = thread else { return "none".to_owned() };
+        let described = &self.schedule.threads[thread.0 as usize];
+        match described.parent {
+            Some(parent) => format!("{parent}/{}", described.nth),
+            None if thread == ThreadId::MAIN => "main".to_owned(),
+            None => "foreign".to_owned(),
+        }
+    }
+
     fn words(&self, index: usize) -> String {
         describe(self.schedule, self.event(index))
     }
@@ -215,10 +226,13 @@ impl<'a> Comparison<'a> {
         };
         if (expected.op, expected.phase, expected.site) != (actual.op, actual.phase, actual.site)
             || expected.object.is_some() != actual.object.is_some()
-            || expected.child.is_some() != actual.child.is_some()
-            || expected.child.and_then(|child| self.threads[child.0 as usize]) != actual.child
         {
             return Err(words());
+        }
+        let other = expected.child.and_then(|child| self.threads[child.0 as usize]);
+        if other != actual.child || expected.child.is_some() != actual.child.is_some() {
+            // The numbers of the two schedules need not agree.
+            return with("thread", self.expected.origin(expected.child), self.actual.origin(actual.child));
         }
         let cut_off = (expected.result.is_none() && self.expected.is_last_of_thread(index))
             || (actual.result.is_none() && self.actual.is_last_of_thread(found));

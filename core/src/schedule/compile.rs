@@ -17,7 +17,6 @@ use crate::plan::{
 use crate::rawlog::{Plain, RESULT_PENDING};
 use std::collections::HashMap;
 use std::mem::{offset_of, size_of};
-use std::ops::Range;
 
 /// The bytes of a status file for so many threads, as the runtime expects it before the run.
 pub fn empty_status(threads: usize) -> Vec<u8> {
@@ -188,8 +187,7 @@ impl Adjacency {
     }
 
     fn of(&self, event: usize) -> &[u32] {
-        let range: Range<usize> = self.starts[event]..self.starts[event + 1];
-        &self.ends[range]
+        &self.ends[self.starts[event]..self.starts[event + 1]]
     }
 }
 

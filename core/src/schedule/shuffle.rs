@@ -121,13 +121,13 @@ impl Names {
 
 /// By node: which nodes come before it.
 pub(super) struct Closure {
-    before: Vec<Vec<bool>>,
+    /// Sets as bits; a step has an even number, the gather after it the odd one.
+    before: Vec<Vec<u64>>,
     keys: HashMap<Node, usize>,
 }
 
 impl Closure {
     pub(super) fn new(schedule: &Schedule, graph: &Graph) -> Closure {
-        // A gather stands after its last arrival.
         let size = 2 * schedule.events.len();
         let mut keys: HashMap<Node, usize> =
             (0..schedule.events.len()).map(|index| (Node::Step(index), 2 * index)).collect();
@@ -137,26 +137,26 @@ impl Closure {
         let mut edges: Vec<(usize, usize)> =
             graph.edges.iter().map(|edge| (keys[&edge.to], keys[&edge.from])).collect();
         edges.sort_unstable();
-        let mut before = vec![vec![false; size]; size];
+        let mut before = vec![vec![0; size.div_ceil(64)]; size];
         for (to, from) in edges {
             assert!(from < to, "an edge goes back");
-            let known = before[from].clone();
-            before[to].iter_mut().zip(known).for_each(|(to, from)| *to |= from);
-            before[to][from] = true;
+            let (earlier, later) = before.split_at_mut(to);
+            later[0].iter_mut().zip(&earlier[from]).for_each(|(to, from)| *to |= from);
+            later[0][from / 64] |= 1 << (from % 64);
         }
         Closure { before, keys }
     }
 
     pub(super) fn is_before(&self, from: Node, to: Node) -> bool {
-        self.before[self.keys[&to]][self.keys[&from]]
+        let from = self.keys[&from];
+        self.before[self.keys[&to]][from / 64] & 1 << (from % 64) != 0
     }
 
     /// The same steps come before each step.
     pub(super) fn agrees_on_steps(&self, other: &Closure) -> bool {
-        let steps = |closure: &Closure| -> Vec<Vec<bool>> {
-            closure.before.iter().step_by(2).map(|row| row.iter().copied().step_by(2).collect()).collect()
-        };
-        steps(self) == steps(other)
+        const STEPS: u64 = 0x5555_5555_5555_5555;
+        let rows = self.before.iter().zip(&other.before).step_by(2);
+        rows.flat_map(|(a, b)| a.iter().zip(b)).all(|(a, b)| a & STEPS == b & STEPS)
     }
 
     /// The same nodes come before each node.

@@ -79,6 +79,10 @@ pub fn bind_mutex(thread: &Thread, object: u32, address: usize, event: &Event) -
 
 fn bind_object(thread: &Thread, object: u32, effect: Effect, address: usize, event: &Event) -> bool {
     LOCK.acquire();
+    if effect != Effect::Init && is_at(object, address) {
+        LOCK.release();
+        return true;
+    }
     let may_be = may_be_at(object, effect, address);
     if may_be {
         if let Some(at) = find(address) {

@@ -117,8 +117,6 @@ fn another_object_than_the_scheduled_one() {
         unknown.contains("at bank.c:33 (transfer): a mutex that is not in the schedule, or not there yet\n"),
         "{unknown}"
     );
-    let same = report(Divergence { actual_object: 1, ..wrong });
-    assert!(same.contains("the same, but with another mutex"), "{same}");
     let other_class = report(Divergence { actual_object: 2, ..wrong });
     assert!(
         other_class
@@ -234,9 +232,9 @@ fn threads_that_wait_for_each_other() {
     assert_eq!(
         report_with("", BANK, stuck, &[2, 3]),
         "covsched: every thread waits for another: bank.sched cannot be followed any further\n  \
-         t0 is at its 3rd synchronization (event 13 of bank.sched): pthread_join t1 at bank.c:54 (main)\n  \
-         t0 waits for t1's 8th synchronization (event 12 of bank.sched): return at bank.c:26 (teller)\n  \
-         t1 is at its 4th synchronization (event 8 of bank.sched): pthread_mutex_lock m1 (accounts+40) at bank.c:31 \
+         t0 is at its 3rd synchronization (event 13): pthread_join t1 at bank.c:54 (main)\n  \
+         t0 waits for t1's 8th synchronization (event 12): return at bank.c:26 (teller)\n  \
+         t1 has not done its 4th synchronization (event 8): pthread_mutex_lock m1 (accounts+40) at bank.c:31 \
          (transfer)\n  \
          the run goes on without the schedule"
     );

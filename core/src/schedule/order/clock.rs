@@ -9,8 +9,8 @@
 
 use std::rc::Rc;
 
-/// Counts of a leaf: a few cache lines, joined by vector instructions.
-const LEAF: usize = 32;
+/// Counts of a leaf: four cache lines, joined by vector instructions.
+const LEAF: usize = 64;
 /// Children of an inner node.
 const FAN: usize = 16;
 
@@ -169,7 +169,7 @@ mod tests {
     proptest! {
         #[test]
         fn clocks_are_vectors_of_counts(
-            (chains, changes) in prop_oneof![Just(1usize), Just(32), Just(33), Just(512), Just(513), Just(9000)]
+            (chains, changes) in prop_oneof![Just(1usize), Just(64), Just(65), Just(1024), Just(1025), Just(20000)]
                 .prop_flat_map(|chains| (Just(chains), changes(chains)))
         ) {
             let mut clocks: [Clock; 4] = std::array::from_fn(|_| Clock::new(chains));

@@ -87,8 +87,7 @@ impl<M> Once<M> {
 }
 
 impl<M: Clone> Once<M> {
-    pub(super) fn sources(&self, event: &Event, sources: &mut Sources<'_, M>) {
-        debug_assert_eq!(event.op.effect(), Effect::RunOnce);
+    pub(super) fn sources(&self, sources: &mut Sources<'_, M>) {
         sources.object(&self.last);
     }
 

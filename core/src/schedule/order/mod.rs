@@ -7,9 +7,9 @@
 //! events are no steps: nothing follows from their place (DETAILS 4). Failed operations have no edges with their
 //! object (5b).
 //!
-//! What each class of objects asks for stands in its file: [`locks`] (mutexes, spin locks, readers and writers),
-//! [`counts`] (semaphores, once), [`waits`] (condition variables, barriers); [`walk`] has the rules of threads and
-//! puts them together. [`reduce`] leaves out what follows from the rest; [`clock`] is what it counts with.
+//! What each class of objects asks for stands in its file: `locks` (mutexes, spin locks, readers and writers),
+//! `counts` (semaphores, once), `waits` (condition variables, barriers); `walk` has the rules of threads and
+//! puts them together. `reduce` leaves out what follows from the rest; `clock` is what it counts with.
 //!
 //! Where this deviates from the papers:
 //! - Readers of a lock are not ordered among each other, and a semaphore's wait follows one post, not all before.
@@ -84,7 +84,7 @@ pub enum EdgeKind {
     Create,
     /// The last step of a thread and its join.
     Join,
-    /// A barrier's arrivals and their gather; a gather and the departures.
+    /// A barrier's arrivals and their gather; a gather and the departures; a gather and the next of the same barrier.
     Gather,
     /// Operations on the same object; also a gather and the arrivals of the next generation.
     Object,
@@ -154,11 +154,11 @@ impl<F: FnMut(Edge)> walk::Sink for Visitor<F> {
         to
     }
 
-    fn gather(&mut self, _: usize, arrivals: &[waits::Arrival<Node>]) -> Node {
+    fn gather(&mut self, _: usize, before: Option<&Node>, arrivals: &[waits::Arrival<Node>]) -> Node {
         let to = Node::Gather(self.gathers);
         self.gathers += 1;
-        for arrival in arrivals {
-            (self.visit)(Edge { from: arrival.mark, to, kind: EdgeKind::Gather });
+        for &from in arrivals.iter().map(|arrival| &arrival.mark).chain(before) {
+            (self.visit)(Edge { from, to, kind: EdgeKind::Gather });
         }
         to
     }
@@ -181,21 +181,39 @@ pub fn steps(schedule: &Schedule) -> Vec<Vec<usize>> {
 /// Index of the event that ended the process: the first call of exit and its kin, or the return of main. `None` if
 /// the last thread's end did, or if the end is not in the schedule.
 pub fn process_end(schedule: &Schedule) -> Option<usize> {
-    let mut main_ended = false;
+    let mut main = MainThread::default();
     schedule.events.iter().position(|event| {
-        let ends = ends_process(event, main_ended);
-        main_ended |= event.thread == ThreadId::MAIN && event.op.effect() == Effect::EndThread;
+        let ends = main.ends_process(event);
+        main.note(event);
         ends
     })
 }
 
-/// Whether an event ends the process; `main_ended`: main has called `pthread_exit` or the like, so that its return is
-/// only its own.
-fn ends_process(event: &Event, main_ended: bool) -> bool {
-    match event.op.effect() {
-        Effect::EndProcess => true,
-        Effect::Leave => event.thread == ThreadId::MAIN && !main_ended,
-        _ => false,
+/// What has become of main, so that its return may be only its own.
+#[derive(Default)]
+struct MainThread {
+    /// It has called `pthread_exit` or the like.
+    ended: bool,
+    /// Somebody has cancelled it; it may have returned before it noticed.
+    cancelled: bool,
+}
+
+impl MainThread {
+    fn note(&mut self, event: &Event) {
+        self.ended |= event.thread == ThreadId::MAIN && event.op.effect() == Effect::EndThread;
+        self.cancelled |=
+            event.op == Op::pthread_cancel && event.child == Some(ThreadId::MAIN) && happened(event);
+    }
+
+    /// Whether the next event ends the process.
+    fn ends_process(&self, event: &Event) -> bool {
+        match event.op.effect() {
+            Effect::EndProcess => true,
+            // A thread that is cancelled leaves nowhere.
+            Effect::Leave if self.cancelled && event.site.is_none() => false,
+            Effect::Leave => event.thread == ThreadId::MAIN && !self.ended,
+            _ => false,
+        }
     }
 }
 

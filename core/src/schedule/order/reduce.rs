@@ -90,10 +90,11 @@ impl Sink for Reducer {
         self.node(Node::Step(index), thread.0, sources.iter().map(|source| (&source.mark, source.kind)))
     }
 
-    fn gather(&mut self, barrier: usize, arrivals: &[Arrival<Mark>]) -> Mark {
+    fn gather(&mut self, barrier: usize, before: Option<&Mark>, arrivals: &[Arrival<Mark>]) -> Mark {
         let node = Node::Gather(self.graph.gathers.len());
         self.graph.gathers.push(arrivals.iter().map(|arrival| arrival.index).collect());
         let chain = self.barriers[barrier];
-        self.node(node, chain, arrivals.iter().rev().map(|arrival| (&arrival.mark, EdgeKind::Gather)))
+        let latest_first = arrivals.iter().rev().map(|arrival| &arrival.mark).chain(before);
+        self.node(node, chain, latest_first.map(|mark| (mark, EdgeKind::Gather)))
     }
 }

@@ -8,7 +8,6 @@
 //!   leaving). The generation is full when as many as the init's count have arrived; where the count is not known,
 //!   at the latest when the first of its threads leaves. A barrier that is shared with other processes has no gather.
 
-use super::happened;
 use super::locks::Fenced;
 use super::walk::{Sink, Sources};
 use crate::hooks::Effect;
@@ -163,6 +162,8 @@ pub(super) struct Barrier<M> {
     uses: Fenced<M>,
     /// Arrivals of the generation that fills.
     arrived: Vec<Arrival<M>>,
+    /// The last gather.
+    gather: Option<M>,
     /// The gather of each thread that has not left.
     leaving: HashMap<ThreadId, M>,
 }
@@ -170,7 +171,7 @@ pub(super) struct Barrier<M> {
 impl<M> Barrier<M> {
     pub(super) fn new(shared: bool) -> Self {
         let (arrived, leaving) = (Vec::new(), HashMap::new());
-        Barrier { shared, count: None, uses: Fenced::new(), arrived, leaving }
+        Barrier { shared, count: None, uses: Fenced::new(), arrived, gather: None, leaving }
     }
 }
 
@@ -192,8 +193,7 @@ impl<M: Clone> Barrier<M> {
                     sources.gather(&gather);
                 }
             }
-            _ if happened(event) => self.uses.follow_all(sources),
-            _ => {}
+            _ => self.uses.follow_all(sources),
         }
     }
 
@@ -217,22 +217,22 @@ impl<M: Clone> Barrier<M> {
             }
             (Effect::Arrive, _) if self.shared => self.uses.add_use(event.thread, mark),
             (Effect::Arrive, _) => {}
-            (effect, _) if happened(event) => {
+            (effect, _) => {
                 if effect == Effect::Init {
                     self.count = event.count.map(|count| count as usize);
                 }
                 self.uses.set_fence(mark);
             }
-            _ => {}
         }
     }
 
     /// The generation is complete.
     fn close<S: Sink<Mark = M>>(&mut self, number: usize, sink: &mut S) {
-        let gather = sink.gather(number, &self.arrived);
+        let gather = sink.gather(number, self.gather.as_ref(), &self.arrived);
         for arrival in self.arrived.drain(..) {
             self.leaving.insert(arrival.thread, gather.clone());
         }
         self.uses.set_fence(&gather);
+        self.gather = Some(gather);
     }
 }

@@ -7,16 +7,21 @@
 //! - The end of the process (exit and its kin, main's return) follows the last step of every other thread and comes
 //!   before its next one.
 //!
+//! What failed has no edges with other operations on its object, wherever it stands. But it was one on this object,
+//! not on one that was at the same address before or after: it follows the init, and the destroy follows it.
+//!
 //! Under the total order, a step follows the one before and nothing else, except what cannot be otherwise: that is
 //! kept, so that the same reduction tells where nothing needs to be enforced.
 
 use super::counts::{Once, Semaphore};
 use super::locks::{Lock, Rwlock};
 use super::waits::{Arrival, Barrier, Cond, Waits};
-use super::{ends_process, happened, is_step, EdgeKind, Order};
+use super::{happened, is_step, EdgeKind, MainThread, Order};
 use crate::hooks::{Effect, ObjectClass};
 use crate::ids::ThreadId;
+use crate::schedule::legal::errno;
 use crate::schedule::{Event, Object, Phase, Schedule};
+use std::collections::BTreeMap;
 
 /// Takes the steps one after the other. A mark stands for a node for as long as it can be a source; what is known
 /// of a node is dropped with its last mark.
@@ -27,8 +32,14 @@ pub(super) trait Sink {
     /// the sink's to change.
     fn step(&mut self, index: usize, thread: ThreadId, sources: &mut Vec<Source<Self::Mark>>) -> Self::Mark;
 
-    /// A generation of this barrier, by index of the object, is complete. The gathers of one barrier follow each other.
-    fn gather(&mut self, barrier: usize, arrivals: &[Arrival<Self::Mark>]) -> Self::Mark;
+    /// A generation of this barrier, by index of the object, is complete. It follows its arrivals and the generation
+    /// before.
+    fn gather(
+        &mut self,
+        barrier: usize,
+        before: Option<&Self::Mark>,
+        arrivals: &[Arrival<Self::Mark>],
+    ) -> Self::Mark;
 }
 
 /// What a step follows.
@@ -85,6 +96,20 @@ impl<M> State<M> {
     }
 }
 
+/// An object.
+struct ObjectState<M> {
+    state: State<M>,
+    init: Option<M>,
+    /// The last operation of each thread that failed.
+    failed: BTreeMap<ThreadId, M>,
+}
+
+impl<M> ObjectState<M> {
+    fn new(object: &Object) -> ObjectState<M> {
+        ObjectState { state: State::new(object), init: None, failed: BTreeMap::new() }
+    }
+}
+
 /// What a thread has done.
 struct ThreadState<M> {
     /// Its last step, or its create.
@@ -119,12 +144,11 @@ pub(super) fn walk<S: Sink>(schedule: &Schedule, order: Order, sink: &mut S) {
 struct Walk<M> {
     waits: Waits,
     threads: Vec<ThreadState<M>>,
-    objects: Vec<State<M>>,
+    objects: Vec<ObjectState<M>>,
     /// The last end of the process, by whom, and how many there were.
     process_end: Option<(ThreadId, M)>,
     process_ends: usize,
-    /// Main has ended itself, so that its return ends only itself.
-    main_ended: bool,
+    main: MainThread,
 }
 
 impl<M: Clone> Walk<M> {
@@ -133,10 +157,10 @@ impl<M: Clone> Walk<M> {
         Walk {
             waits: Waits::new(schedule),
             threads: schedule.threads.iter().map(thread).collect(),
-            objects: schedule.objects.iter().map(State::new).collect(),
+            objects: schedule.objects.iter().map(ObjectState::new).collect(),
             process_end: None,
             process_ends: 0,
-            main_ended: false,
+            main: MainThread::default(),
         }
     }
 
@@ -172,7 +196,7 @@ impl<M: Clone> Walk<M> {
             Effect::Notify if happened(event) => {
                 sources.add(target.into_iter().flat_map(|target| &target.last), EdgeKind::Notify);
             }
-            _ if ends_process(event, self.main_ended) => {
+            _ if self.main.ends_process(event) => {
                 let others = self.threads.iter().enumerate();
                 let others =
                     others.filter(|(number, other)| *number != event.thread.0 as usize && other.started);
@@ -190,27 +214,30 @@ impl<M: Clone> Walk<M> {
         sink: &mut S,
     ) {
         let Some(object) = event.object.map(|id| id.0 as usize) else { return };
-        match &mut self.objects[object] {
-            State::Barrier(barrier) => return barrier.sources(object, event, sources, sink),
-            State::Once(once) => return once.sources(event, sources),
-            _ if !takes_effect(event, &self.waits, index) => return,
+        let mutex = event.mutex.map(|id| id.0 as usize);
+        if !takes_effect(event, &self.waits, index) {
+            for object in [Some(object), mutex].into_iter().flatten() {
+                sources.object(&self.objects[object].init);
+            }
+            return;
+        }
+        let ObjectState { state, failed, .. } = &mut self.objects[object];
+        if matches!(event.op.effect(), Effect::Init | Effect::Destroy) {
+            sources.object(failed.values());
+        }
+        match state {
             State::Lock(lock) => lock.sources(sources),
             State::Rwlock(rwlock) => rwlock.sources(event, sources),
             State::Semaphore(semaphore) => semaphore.sources(event, sources),
             State::Cond(cond) => cond.sources(index, event, &self.waits, sources),
+            State::Barrier(barrier) => barrier.sources(object, event, sources, sink),
+            State::Once(once) => once.sources(sources),
         }
-        if let Some(State::Lock(mutex)) = self.mutex_of(event) {
-            mutex.sources(sources);
+        if let Some(State::Lock(lock)) = mutex.map(|mutex| &self.objects[mutex].state) {
+            if has_mutex(event) {
+                lock.sources(sources);
+            }
         }
-    }
-
-    /// The mutex that a condition wait gives up or takes.
-    fn mutex_of(&mut self, event: &Event) -> Option<&mut State<M>> {
-        // It cannot be had again: its owner died with it.
-        let taken = event.phase == Phase::Begin
-            || event.result != Some(crate::schedule::legal::errno::ENOTRECOVERABLE);
-        let mutex = event.mutex.filter(|_| taken)?;
-        self.objects.get_mut(mutex.0 as usize)
     }
 
     /// A step has its mark.
@@ -218,12 +245,12 @@ impl<M: Clone> Walk<M> {
         let own = &mut self.threads[event.thread.0 as usize];
         own.last = Some(mark.clone());
         own.started = true;
-        if ends_process(event, self.main_ended) {
+        if self.main.ends_process(event) {
             self.process_ends += 1;
             self.process_end = Some((event.thread, mark.clone()));
             own.ends_seen = self.process_ends;
         }
-        self.main_ended |= event.thread == ThreadId::MAIN && event.op.effect() == Effect::EndThread;
+        self.main.note(event);
         if let Some(child) = event.child.filter(|&child| child != event.thread && happened(event)) {
             let target = &mut self.threads[child.0 as usize];
             match event.op.effect() {
@@ -235,20 +262,42 @@ impl<M: Clone> Walk<M> {
                 _ => {}
             }
         }
+        self.object_done(index, event, mark, sink);
+    }
+
+    fn object_done<S: Sink<Mark = M>>(&mut self, index: usize, event: &Event, mark: &M, sink: &mut S) {
         let Some(object) = event.object.map(|id| id.0 as usize) else { return };
-        match &mut self.objects[object] {
-            State::Barrier(barrier) => return barrier.done(object, index, event, mark, sink),
-            State::Once(once) => return once.done(event, mark),
-            _ if !takes_effect(event, &self.waits, index) => return,
+        let mutex = event.mutex.map(|id| id.0 as usize);
+        if !takes_effect(event, &self.waits, index) {
+            for object in [Some(object), mutex].into_iter().flatten() {
+                self.objects[object].failed.insert(event.thread, mark.clone());
+            }
+            return;
+        }
+        let ObjectState { state, init, failed } = &mut self.objects[object];
+        if event.op.effect() == Effect::Init {
+            *init = Some(mark.clone());
+            failed.clear();
+        }
+        match state {
             State::Lock(lock) => lock.done(mark),
             State::Rwlock(rwlock) => rwlock.done(event, mark),
             State::Semaphore(semaphore) => semaphore.done(event, mark),
             State::Cond(cond) => cond.done(index, event, &self.waits, mark),
+            State::Barrier(barrier) => barrier.done(object, index, event, mark, sink),
+            State::Once(once) => once.done(event, mark),
         }
-        if let Some(State::Lock(mutex)) = self.mutex_of(event) {
-            mutex.done(mark);
+        if let Some(State::Lock(lock)) = mutex.map(|mutex| &mut self.objects[mutex].state) {
+            if has_mutex(event) {
+                lock.done(mark);
+            }
         }
     }
+}
+
+/// Whether a condition wait gives up its mutex or takes it: always, unless its owner died with it.
+fn has_mutex(event: &Event) -> bool {
+    event.phase == Phase::Begin || event.result != Some(errno::ENOTRECOVERABLE)
 }
 
 /// Whether an event changes its object or depends on it. A condition wait that timed out or was cancelled does; one
@@ -256,6 +305,8 @@ impl<M: Clone> Walk<M> {
 fn takes_effect(event: &Event, waits: &Waits, index: usize) -> bool {
     match event.op.effect() {
         Effect::Wait | Effect::TimedWait => !waits.is_refused(index),
+        // Its results tell the serial thread and those that ran the routine from the others.
+        Effect::Arrive | Effect::RunOnce => true,
         _ => happened(event),
     }
 }
