@@ -1,4 +1,5 @@
-// A signal handler without SA_RESTART: semaphore waits end with EINTR, or find what the handler posted, by chance.
+// A signal handler without SA_RESTART: semaphore waits end with EINTR, or find what the handler posted, by chance. The
+// first signal comes when the thread has begun: before that, where it finds the thread has no place in a schedule.
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -18,6 +19,7 @@ static void handler(int signal) {
 }
 
 static void *worker(void *arg) {
+  sem_post(&answered);
   for (int i = 0; i < SIGNALS; ++i) {
     while (sem_wait(&posted) == -1 && errno == EINTR)
       strcat(results, "i");
@@ -34,6 +36,7 @@ int main(void) {
   sem_init(&posted, 0, 0);
   sem_init(&answered, 0, 0);
   pthread_create(&thread, NULL, worker, NULL);
+  sem_wait(&answered);
   for (int i = 0; i < SIGNALS; ++i) {
     usleep(i % 2 ? 0 : 500);
     pthread_kill(thread, SIGUSR1);
