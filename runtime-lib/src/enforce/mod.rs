@@ -65,6 +65,7 @@ pub struct Follower {
     is_stranger: Own<bool>,
     /// What it would do after its last step.
     wanted: Own<Option<Event>>,
+    patience: turn::Patience,
 }
 
 impl Follower {
@@ -73,6 +74,7 @@ impl Follower {
         self.next.set(core::ptr::null());
         self.number.set(NONE);
         self.wanted.set(None);
+        self.patience.begin();
         self.is_stranger.set(!is_free());
     }
 

@@ -6,14 +6,20 @@
 
 use super::{is_free, plan, stuck};
 use crate::gate::Event;
+use crate::log::Own;
 use crate::sys::{self, Deadline};
 use crate::threads::Thread;
 use core::sync::atomic::{AtomicBool, Ordering};
 use covsched_core::plan::{Link, Progress, Step, BLOCKED, RUNNING, WAITING};
 use libc::{c_int, c_void};
 
-/// How often a thread looks before it sleeps. A futex costs some microseconds; so does this.
-const SPINS: u32 = 200;
+/// How often a thread looks before it sleeps, at most and at least: some 30 us, what it takes to sleep and be woken,
+/// and half a microsecond. Between them each thread learns: who looked in vain looks half as long the next
+/// time, since there may be more threads than processors.
+const MOST_LOOKS: u32 = 2048;
+const LEAST_LOOKS: u32 = 32;
+/// Every so many waits a thread tries again whether looking longer pays.
+const TRY_AGAIN: u32 = 32;
 
 /// How long a thread sleeps before it first asks whether anybody can still go on, in milliseconds; then twice
 /// as long, up to the last.
@@ -43,22 +49,49 @@ pub fn wait(thread: &Thread, step: &'static Step) -> bool {
 fn wait_for(thread: &Thread, link: Link) -> bool {
     let Some(source) = plan::progress(link.thread) else { return true };
     let is_there = || source.done.load(Ordering::Acquire) >= link.position;
-    let mut came = is_there();
-    if !came {
-        for _ in 0..SPINS {
-            core::hint::spin_loop();
-            came = is_there();
-            if came || is_free() {
-                break;
-            }
-        }
-    }
-    came = came || sleep_for(thread, link, is_there);
+    let came = is_there()
+        || look_for(&thread.follower.patience, source, is_there)
+        || sleep_for(thread, link, is_there);
     if came && crate::exports::is_recording() {
         // What follows comes later in the recording, whatever the processors' counters say.
         thread.clock.set(thread.clock.get().max(source.clock.load(Ordering::Relaxed)));
     }
     came
+}
+
+/// What a thread has learned about looking; see [`MOST_LOOKS`].
+pub struct Patience {
+    looks: Own<u32>,
+    waits: Own<u32>,
+}
+
+impl Patience {
+    /// Of a thread that begins.
+    pub fn begin(&self) {
+        self.looks.set(MOST_LOOKS);
+        self.waits.set(0);
+    }
+}
+
+/// Looks for a while whether the turn has come.
+fn look_for(patience: &Patience, source: &Progress, is_there: impl Fn() -> bool) -> bool {
+    let waits = patience.waits.get().wrapping_add(1);
+    patience.waits.set(waits);
+    let most = if waits % TRY_AGAIN == 0 { MOST_LOOKS } else { patience.looks.get() };
+    for look in 0..most {
+        core::hint::spin_loop();
+        if is_there() {
+            patience.looks.set((2 * look).clamp(patience.looks.get(), MOST_LOOKS));
+            return true;
+        }
+        // Who sleeps has to be woken first, and then to come here.
+        let sleeps = look % 32 == 31 && source.state.load(Ordering::Relaxed) != RUNNING;
+        if sleeps || is_free() {
+            return false;
+        }
+    }
+    patience.looks.set((patience.looks.get() / 2).max(LEAST_LOOKS));
+    false
 }
 
 #[cold]
