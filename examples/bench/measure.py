@@ -50,7 +50,7 @@ MODES = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=re
 THREADS, OTHER_THREADS = 4, (2, 8)
 
 # A mode that takes longer than so many seconds is not measured more often than that.
-SLOW_SECONDS, SLOW_REPETITIONS = 2, 5
+SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
 
 
 def build(program, work):
