@@ -79,14 +79,13 @@ def run(program, mode, work, size, threads, prefix=()):
         own_time = os.path.join(log, "time")
         enforce = [COVSCHED, "run", "-v", "--schedule", work / f"{program.name}.sched", "--order", mode.order]
         command = [*enforce, "--time", own_time, "--", *command]
-    with open(work / "output", "w+", encoding="utf-8") as output, open(work / "errors", "w+", encoding="utf-8") as errors:
-        # Into files: to read from pipes meanwhile would take time of the program's.
+    # Into files: to read from pipes meanwhile would take time of the program's.
+    output, errors = work / "output", work / "errors"
+    with open(output, "wb") as output_file, open(errors, "wb") as errors_file:
         start = time.perf_counter()
-        code = subprocess.Popen(command, env=environment, stdout=output, stderr=errors).wait(timeout=600)
+        code = subprocess.Popen(command, env=environment, stdout=output_file, stderr=errors_file).wait(timeout=600)
         seconds = time.perf_counter() - start
-        output.seek(0)
-        errors.seek(0)
-        printed, said = output.read(), errors.read()
+    printed, said = output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8")
     if code != 0:
         sys.exit(f"{program.name}, {mode.name}, {threads} threads: exit {code}\n{printed}{said}")
     if mode.options and not os.listdir(log):
