@@ -1,5 +1,6 @@
 // sem_post from a signal handler, the one synchronization that a handler may do. Main sends the signal to a
-// worker with pthread_kill and waits for the handler's post.
+// worker with pthread_kill and waits for the handler's post. The worker waits for data from a pipe meanwhile, and
+// not in a synchronization, so that its handlers' posts have one place in the schedule.
 //
 //   covsched cc -O2 -pthread sem_from_signal.c -o sem_from_signal
 //   covsched record -o signal.sched -- ./sem_from_signal && covsched show signal.sched
@@ -12,9 +13,7 @@
 enum { SIGNALS = 5 };
 
 static sem_t handled, started;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static volatile sig_atomic_t finish;
-static long rounds;
+static int finish[2];
 
 static void handler(int signal) {
   (void)signal;
@@ -22,30 +21,30 @@ static void handler(int signal) {
 }
 
 static void *worker(void *arg) {
+  char byte;
   sem_post(&started); // SCHED: sem_post x1
-  while (!finish) {
-    pthread_mutex_lock(&lock); // SCHED: pthread_mutex_lock x0+
-    rounds++;
-    pthread_mutex_unlock(&lock); // SCHED: pthread_mutex_unlock x0+
-    usleep(50);
-  }
-  return arg;
+  // A signal interrupts this; SA_RESTART begins it again.
+  return read(finish[0], &byte, 1) == 1 ? arg : NULL;
 }
 
 int main(void) {
   pthread_t thread;
+  void *value = NULL;
   struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
   sigaction(SIGUSR1, &action, NULL);
-  sem_init(&handled, 0, 0);                    // SCHED: sem_init x1
-  sem_init(&started, 0, 0);                    // SCHED: sem_init x1
-  pthread_create(&thread, NULL, worker, NULL); // SCHED: pthread_create x1
-  sem_wait(&started);                          // SCHED: sem_wait x1
+  if (pipe(finish) != 0)
+    return 2;
+  sem_init(&handled, 0, 0);                       // SCHED: sem_init x1
+  sem_init(&started, 0, 0);                       // SCHED: sem_init x1
+  pthread_create(&thread, NULL, worker, &finish); // SCHED: pthread_create x1
+  sem_wait(&started);                             // SCHED: sem_wait x1
   for (int i = 0; i < SIGNALS; ++i) {
     pthread_kill(thread, SIGUSR1); // SCHED: pthread_kill x5
     sem_wait(&handled);            // SCHED: sem_wait x5
   }
-  finish = 1;
-  pthread_join(thread, NULL); // SCHED: pthread_join x1
-  printf("%d signals handled\n", SIGNALS);
+  if (write(finish[1], "x", 1) != 1)
+    return 2;
+  pthread_join(thread, &value); // SCHED: pthread_join x1
+  printf("%d signals handled, %s\n", SIGNALS, value ? "finished" : "no data");
   return 0;
 }

@@ -1,8 +1,10 @@
 """Measures what covsched costs: every program of this folder in every mode, interleaved, against native.
 
 A mode is one row of MODES, a program one row of PROGRAMS. What is timed is the program's own process, from its
-start to its end; for recording that leaves out what `covsched record` does afterwards, when it turns the
-recording into a schedule file. The report goes to standard output and to docs/benchmarks.md.
+start to its end. For recording that leaves out what `covsched record` does afterwards, when it turns the recording
+into a schedule file; for enforcing what `covsched run` does before, when it turns the schedule into a plan. A program
+is recorded once for its enforced runs, which must follow that schedule to its end. The report goes to standard output
+and to docs/benchmarks.md.
 """
 
 import argparse
@@ -21,34 +23,48 @@ import report
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INSTALL = pathlib.Path(os.environ.get("COVSCHED_INSTALL") or ROOT / "target" / "install")
+COVSCHED = INSTALL / "bin" / "covsched"
 
-# Size: for the time, with 4 threads. Small: for the instruction counts, with 1 thread, fifty times slower.
-Program = collections.namedtuple("Program", "name threads size small")
+# Size: for the time. Small: for the instruction counts, with 1 thread, fifty times slower.
+Program = collections.namedtuple("Program", "name size small")
 PROGRAMS = [
-    Program("matmul", 4, 1024, 192),
-    Program("fft", 4, 21, 14),
-    Program("radix_sort", 4, 16000000, 400000),
-    Program("stencil", 4, 1024, 128),
-    Program("nbody", 4, 7000, 600),
-    Program("task_queue", 4, 14, 10),
-    Program("compressor", 4, 4000, 60),
-    Program("echo_server", 4, 60000, 20000),
-    Program("lock100ns", 4, 1500000, 30000),
+    Program("matmul", 1024, 192),
+    Program("fft", 21, 14),
+    Program("radix_sort", 16000000, 400000),
+    Program("stencil", 1024, 128),
+    Program("nbody", 7000, 600),
+    Program("task_queue", 14, 10),
+    Program("compressor", 4000, 60),
+    Program("echo_server", 60000, 20000),
+    Program("lock100ns", 200000, 30000),
 ]
 
-# Build: which executable. Options: what COVSCHED_OPTIONS says, LOG standing for an empty folder.
-Mode = collections.namedtuple("Mode", "name build options")
-MODES = [
-    Mode("native", "native", None),
-    Mode("off", "covsched", None),
-    Mode("recording", "covsched", "mode=record:log='LOG'"),
-]
+# Build: which executable. Options: what COVSCHED_OPTIONS says, LOG standing for an empty folder. Order: the one to
+# enforce, by `covsched run`.
+Mode = collections.namedtuple("Mode", "name build options order", defaults=(None, None))
+NATIVE = Mode("native", "native")
+ENFORCING = [Mode("enforce hb", "covsched", order="hb"), Mode("enforce total", "covsched", order="total")]
+MODES = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING]
+
+# The main table's, and those that the enforcing modes are measured with besides.
+THREADS, OTHER_THREADS = 4, (2, 8)
+
+# A mode that takes longer than so many seconds is not measured more often than that.
+SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
 
 
 def build(program, work):
     source, flags = HERE / f"{program.name}.c", ["-O2", "-pthread", "-lm"]
     for name, compiler in ("native", "clang-16"), ("covsched", INSTALL / "bin" / "covsched-cc"):
         subprocess.run([compiler, source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
+
+
+def record(program, work, threads):
+    """The schedule that the enforced runs with so many threads follow."""
+    schedule = work / f"{program.name}.sched"
+    command = [COVSCHED, "record", "-o", schedule, "--", work / f"{program.name}.covsched", str(threads)]
+    subprocess.run([*command, str(program.size)], check=True, stdout=subprocess.DEVNULL)
+    return schedule
 
 
 def run(program, mode, work, size, threads, prefix=()):
@@ -59,59 +75,83 @@ def run(program, mode, work, size, threads, prefix=()):
     if mode.options:
         environment["COVSCHED_OPTIONS"] = mode.options.replace("LOG", log)
     command = [*prefix, work / f"{program.name}.{mode.build}", str(threads), str(size)]
-    start = time.perf_counter()
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=600)
-    seconds = time.perf_counter() - start
+    if mode.order:
+        own_time = os.path.join(log, "time")
+        enforce = [COVSCHED, "run", "-v", "--schedule", work / f"{program.name}.sched", "--order", mode.order]
+        command = [*enforce, "--time", own_time, "--", *command]
+    # Into files: to read from pipes meanwhile would take time of the program's.
+    output, errors = work / "output", work / "errors"
+    with open(output, "wb") as output_file, open(errors, "wb") as errors_file:
+        start = time.perf_counter()
+        code = subprocess.Popen(command, env=environment, stdout=output_file, stderr=errors_file).wait(timeout=600)
+        seconds = time.perf_counter() - start
+    printed, said = output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8")
+    if code != 0:
+        sys.exit(f"{program.name}, {mode.name}, {threads} threads: exit {code}\n{printed}{said}")
     if mode.options and not os.listdir(log):
         sys.exit(f"{program.name} recorded nothing")
+    if mode.order:
+        if "no divergence" not in said:
+            sys.exit(f"{program.name}, {mode.name}, {threads} threads: {said}")
+        seconds = float(pathlib.Path(own_time).read_text(encoding="utf-8"))
     shutil.rmtree(log)
-    if done.returncode != 0:
-        sys.exit(f"{program.name}, {mode.name}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return seconds, done.stdout, done.stderr
+    return seconds, printed, said
 
 
-def measure_time(program, work, repetitions):
+def measure_time(program, work, modes, threads, repetitions):
     """{mode: seconds of each repetition}. The modes take turns, and another one begins each time."""
-    seconds, outputs = collections.defaultdict(list), set()
+    seconds, outputs, slow = collections.defaultdict(list), set(), set()
+    schedule = record(program, work, threads)
     for repetition in range(-1, repetitions):
-        for turn in range(len(MODES)):
-            mode = MODES[(repetition + turn) % len(MODES)]
-            took, output, _ = run(program, mode, work, program.size, program.threads)
+        for turn in range(len(modes)):
+            mode = modes[(repetition + turn) % len(modes)]
+            if mode.name in slow and repetition >= SLOW_REPETITIONS:
+                continue
+            took, output, _ = run(program, mode, work, program.size, threads)
             outputs.add(output)
-            if repetition >= 0:  # the first round warms up
+            if repetition >= 0:
                 seconds[mode.name].append(took)
+            elif took > SLOW_SECONDS:  # the first round warms up
+                slow.add(mode.name)
+    schedule.unlink()
     if len(outputs) != 1:
         sys.exit(f"{program.name} gives different results: {outputs}")
     return seconds
 
 
 def measure_instructions(program, work):
-    """{mode: instructions} of a small run with one thread, by callgrind."""
+    """{mode: instructions} of a small run with one thread, by callgrind. Enforcing is about threads that wait."""
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     counts = {}
     for mode in MODES:
-        _, _, errors = run(program, mode, work, program.small, 1, valgrind)
-        counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
+        if not mode.order:
+            _, _, errors = run(program, mode, work, program.small, 1, valgrind)
+            counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
     return counts
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
+    parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
     parser.add_argument("--only", help="one program; nothing is written")
     parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
     options = parser.parse_args()
     programs = [p for p in PROGRAMS if options.only in (None, p.name)] or sys.exit(f"no program {options.only}")
-    times, counts = {}, {}
+    times, counts = collections.defaultdict(dict), {}
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
         for program in programs:
             print(f"measuring {program.name}", file=sys.stderr, flush=True)
             build(program, work)
-            times[program.name] = measure_time(program, work, options.repetitions)
+            times[THREADS][program.name] = measure_time(program, work, MODES, THREADS, options.repetitions)
+            for threads in OTHER_THREADS if options.other_repetitions else ():
+                modes = [NATIVE, *ENFORCING]
+                times[threads][program.name] = measure_time(program, work, modes, threads, options.other_repetitions)
             if not options.no_instructions:
                 counts[program.name] = measure_instructions(program, work)
-    text = report.write([mode.name for mode in MODES], times, counts, ROOT)
+    modes = report.Modes([mode.name for mode in MODES], [mode.name for mode in ENFORCING], THREADS)
+    text = report.write(modes, times, counts, ROOT)
     print(text)
     if not options.only:
         (ROOT / "docs" / "benchmarks.md").write_text(text, encoding="utf-8")
