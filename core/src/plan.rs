@@ -86,6 +86,9 @@ pub const THREAD_ENDS: u32 = 2;
 /// that has no step.
 pub const THREAD_CANCELLED: u32 = 4;
 
+/// [`PlanThread::flags`]: a `pthread_kill` of it succeeded: another thread interrupts it.
+pub const THREAD_SIGNALLED: u32 = 8;
+
 /// A thread of a plan.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]

@@ -231,9 +231,11 @@ impl Call {
                 }
                 // What others did in the recorded run, and need not do now.
                 libc::EBUSY | libc::EAGAIN => Some(step.result),
-                // A signal came; one that another thread of the plan sent is already through.
-                libc::EINTR if step.after != 0 || turn::wait_for_signal(thread) => Some(step.result),
-                libc::EINTR => None,
+                // A signal came. One that another thread sends may be through already; others come when they come.
+                libc::EINTR if enforce::is_signalled(thread) => Some(step.result),
+                libc::EINTR => {
+                    turn::wait_for_signal(thread, || enforce::has_units(self.object)).then_some(step.result)
+                }
                 libc::ETIMEDOUT => match self.deadline {
                     Some((clock, deadline)) if !turn::sleep_until(thread, clock, deadline) => None,
                     _ => Some(step.result),

@@ -344,6 +344,17 @@ pub fn sleep_nanoseconds(nanoseconds: u32) {
     let _ = unsafe { call(libc::SYS_nanosleep, [time.as_ptr() as usize, 0, 0, 0, 0, 0]) };
 }
 
+/// Sleeps for up to so many milliseconds, or until a signal that `mask` lets through has been handled: true.
+pub fn sleep_with_signals(milliseconds: u64, mask: &SignalMask) -> bool {
+    let length = [milliseconds / 1000, milliseconds % 1000 * 1_000_000];
+    // SAFETY: no descriptors; a time and a mask of ours.
+    let slept = unsafe {
+        let mask = (mask as *const SignalMask as usize, size_of::<SignalMask>());
+        call(libc::SYS_ppoll, [0, 0, length.as_ptr() as usize, mask.0, mask.1, 0])
+    };
+    slept == Err(libc::EINTR)
+}
+
 /// Reads a symbolic link into `buffer`; the length.
 pub fn read_link(path: &[u8], buffer: &mut [u8]) -> Result<usize> {
     debug_assert!(path.last() == Some(&0));

@@ -8,11 +8,11 @@
 
 use super::order::{self, Node, Order, Waits};
 use super::{Completeness, Event, ObjectId, Phase, Schedule};
-use crate::hooks::Effect;
+use crate::hooks::{Effect, Op};
 use crate::plan::{
     status_size, Link, PlanHeader, PlanObject, PlanThread, Status, Step, MANY, NONE, OBJECT_FIXED,
     OBJECT_SHARED, OBJECT_STATIC, ORDER_HB, ORDER_TOTAL, PLAN_COMPLETE, PLAN_MAGIC, STATUS_MAGIC,
-    STEP_REFUSED, STEP_UNWOUND, THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, VERSION,
+    STEP_REFUSED, STEP_UNWOUND, THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, THREAD_SIGNALLED, VERSION,
 };
 use crate::rawlog::{Plain, RESULT_PENDING};
 use std::collections::HashMap;
@@ -90,9 +90,11 @@ fn threads_of(schedule: &Schedule, steps: &[Vec<usize>]) -> Vec<PlanThread> {
         match event.op.effect() {
             // After exit there is nothing more to come either than what is in the schedule.
             Effect::Leave | Effect::EndProcess => threads[event.thread.0 as usize].flags |= THREAD_ENDS,
-            Effect::Notify if event.op == crate::hooks::Op::pthread_cancel && event.result == Some(0) => {
+            Effect::Notify if event.result == Some(0) => {
                 if let Some(child) = event.child {
-                    threads[child.0 as usize].flags |= THREAD_CANCELLED;
+                    let is_cancel = event.op == Op::pthread_cancel;
+                    let flag = if is_cancel { THREAD_CANCELLED } else { THREAD_SIGNALLED };
+                    threads[child.0 as usize].flags |= flag;
                 }
             }
             _ => {}

@@ -35,11 +35,12 @@ use crate::gate::Event;
 use crate::log::Own;
 use crate::sys;
 use crate::threads::Thread;
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 use covsched_core::hooks::{Effect, ObjectClass, Op};
 use covsched_core::plan::{
     DivergenceKind, Progress, Step, ENDED, NONE, NOT_MADE, OBJECT_SHARED, PLAN_COMPLETE, RUNNING,
-    THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN,
+    THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, THREAD_SIGNALLED,
 };
 use covsched_core::rawlog::Phase;
 use covsched_core::SiteId;
@@ -255,7 +256,7 @@ fn arrive_slowly(thread: &Thread, event: Event, may_vanish: bool) -> Turn {
                 done(thread, step);
             }
         } else if a_handler_posts_first(follower, event) {
-            turn::wait_for_signal(thread);
+            turn::wait_for_signal(thread, || has_units(event.object as *mut c_void));
         } else if may_vanish && plan::flags_of(follower.number()) & THREAD_CANCELLED != 0 {
             return Turn::Vanishes;
         } else {
@@ -299,10 +300,7 @@ fn a_handler_posts_first(follower: &Follower, event: &Event) -> bool {
     if !is_wait || event.op.class() != ObjectClass::Semaphore {
         return false;
     }
-    let mut units = 0;
-    // SAFETY: the semaphore that the thread waits for.
-    unsafe { crate::real::sem_getvalue(event.object as *mut _, (&raw mut units).cast()) };
-    if units > 0 {
+    if has_units(event.object as *mut c_void) {
         // It need not wait: nobody has to come.
         return false;
     }
@@ -315,6 +313,19 @@ fn a_handler_posts_first(follower: &Follower, event: &Event) -> bool {
         at += 1;
     }
     false
+}
+
+/// Whether a semaphore that the thread is about to wait for has something to give.
+pub fn has_units(sem: *mut c_void) -> bool {
+    let mut units = 0;
+    // SAFETY: the program's own, which it is about to use.
+    unsafe { crate::real::sem_getvalue(sem, (&raw mut units).cast()) };
+    units > 0
+}
+
+/// Whether another thread of the plan sends signals to this one.
+pub fn is_signalled(thread: &Thread) -> bool {
+    plan::flags_of(thread.follower.number()) & THREAD_SIGNALLED != 0
 }
 
 /// The step has been done.

@@ -137,27 +137,26 @@ pub fn wait_at_the_end(thread: &Thread, event: &Event, is_cut_off: bool) -> bool
     sleep_while(thread, own, Link { thread: NONE, position: 0 }, || !is_over())
 }
 
-/// Sleeps until a signal has come and its handler has run: true. False if there is no plan any more.
-pub fn wait_for_signal(thread: &Thread) -> bool {
-    let Some(own) = thread.follower.progress() else { return false };
+/// Sleeps until a signal has come and its handler has run, or somebody has posted: true. False if there is no
+/// plan any more.
+pub fn wait_for_signal(thread: &Thread, has_units: impl Fn() -> bool) -> bool {
     let mut doubt = stuck::Doubt::new();
     let before = thread.follower.position();
+    // Signals come in while it sleeps, and at no other moment.
+    let mask = sys::block_signals();
     let came = loop {
-        own.parked.swap(1, Ordering::SeqCst);
-        // A handler may have come between two looks: its steps show it.
-        if thread.follower.position() != before {
+        if thread.follower.position() != before || has_units() {
             break true;
         }
         if is_free() {
             break false;
         }
-        match sys::futex_wait_until(&own.parked, 1, Deadline::After(FIRST_DOUBT)) {
-            Err(libc::EINTR) => break true,
-            Err(libc::ETIMEDOUT) => stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt),
-            _ => (),
+        if sys::sleep_with_signals(FIRST_DOUBT, &mask) {
+            break true;
         }
+        stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt);
     };
-    own.parked.store(0, Ordering::Relaxed);
+    sys::restore_signals(mask);
     came
 }
 
