@@ -75,6 +75,8 @@ pub struct PlanHeader {
     pub steps_at: u64,
     /// Offset of the [`Link`]s.
     pub links_at: u64,
+    /// Where the executable's site tables are by its own account: the rest is where it was loaded.
+    pub site_tables: u64,
 }
 
 /// [`PlanThread::flags`]: made by code without hooks. It is known by its first step.
@@ -118,6 +120,8 @@ pub struct PlanObject {
     pub flags: u32,
     /// Unused, 0.
     pub reserved: u32,
+    /// Where it is in the executable, by its own account; 0 if it is elsewhere or that is not known.
+    pub address: u64,
 }
 
 /// [`Step::flags`], of a condition wait's end: cancelled, or otherwise unwound.
@@ -338,7 +342,7 @@ pub const fn status_size(threads: usize) -> usize {
 pub const STATUS_HEAD: usize = 128;
 
 // The layout is shared by two programs: pin it.
-const _: () = assert!(size_of::<PlanHeader>() == 88);
+const _: () = assert!(size_of::<PlanHeader>() == 96);
 const _: () = assert!(size_of::<PlanThread>() == 16);
 const _: () = assert!(size_of::<Step>() == 32);
 const _: () = assert!(size_of::<Link>() == 8);
@@ -350,7 +354,7 @@ const _: () = assert!(size_of::<Progress>() == 128);
 unsafe impl Plain for PlanHeader {}
 // SAFETY: as above.
 unsafe impl Plain for PlanThread {}
-// SAFETY: two integers.
+// SAFETY: three integers, without padding.
 unsafe impl Plain for PlanObject {}
 // SAFETY: as above.
 unsafe impl Plain for Step {}

@@ -110,7 +110,7 @@ fn start_enforcing(options: &Options<'_>, program: ProgramId) -> bool {
     path.push(plan.as_bytes());
     status.push(plan.as_bytes());
     status.push(b".status");
-    match enforce::start(path.zero_ended(), status.zero_ended(), program) {
+    match enforce::start(path.zero_ended(), status.zero_ended(), program, own_tables().as_ptr() as usize) {
         Ok(()) => return true,
         // A child, or what the process became by exec: the plan is not for it.
         Err(Refusal::Taken) => (),

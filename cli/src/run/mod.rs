@@ -13,6 +13,7 @@ mod places;
 mod repeat;
 mod report;
 mod session;
+mod statics;
 mod status;
 
 use crate::failure::Failure;

@@ -1,6 +1,7 @@
 //! One run under a schedule: the plan in a private folder, the program, and a thread that waits for a divergence.
 
 use super::report::Reporter;
+use super::statics::Statics;
 use super::status::StatusFile;
 use super::{places, Arguments};
 use crate::failure::Failure;
@@ -78,7 +79,7 @@ impl<'a> Session<'a> {
             order,
             settings,
             steps: steps(&file.schedule),
-            plan: compile(&file.schedule, order),
+            plan: compile(&file.schedule, order, &Statics::of(program)),
             raw_dir: arguments.raw_dir.as_deref(),
             verbose: arguments.verbose,
             time: arguments.time.as_ref().map(open).transpose()?,

@@ -7,7 +7,7 @@
 //! Limit: 2^32 links.
 
 use super::order::{self, Node, Order, Waits};
-use super::{Completeness, Event, ObjectId, Phase, Schedule};
+use super::{Completeness, Event, Object, ObjectId, Phase, Schedule};
 use crate::hooks::{Effect, Op};
 use crate::plan::{
     status_size, Link, PlanHeader, PlanObject, PlanThread, Status, Step, MANY, NONE, OBJECT_FIXED,
@@ -27,8 +27,29 @@ pub fn empty_status(threads: usize) -> Vec<u8> {
     bytes
 }
 
+/// Where the executable has its variables, by its own account.
+pub trait Places {
+    /// Its site tables.
+    fn site_tables(&self) -> u64;
+    /// What a schedule calls by this name, if the name says which variable that is.
+    fn address(&self, symbol: &str) -> Option<u64>;
+}
+
+/// Knows no places.
+pub struct NoPlaces;
+
+impl Places for NoPlaces {
+    fn site_tables(&self) -> u64 {
+        0
+    }
+
+    fn address(&self, _: &str) -> Option<u64> {
+        None
+    }
+}
+
 /// The bytes of the plan file; the schedule has passed verify.
-pub fn compile(schedule: &Schedule, order: Order) -> Vec<u8> {
+pub fn compile(schedule: &Schedule, order: Order, places: &dyn Places) -> Vec<u8> {
     let steps = order::steps(schedule);
     let links = Links::new(schedule, order, &steps);
     let waits = Waits::new(schedule);
@@ -41,7 +62,7 @@ pub fn compile(schedule: &Schedule, order: Order) -> Vec<u8> {
         step_bytes.extend_from_slice(step.as_bytes());
     }
     let thread_bytes = bytes_of(&threads_of(schedule, &steps));
-    let object_bytes = bytes_of(&objects_of(schedule));
+    let object_bytes = bytes_of(&objects_of(schedule, places));
 
     let threads_at = size_of::<PlanHeader>() as u64;
     let objects_at = threads_at + thread_bytes.len() as u64;
@@ -65,6 +86,7 @@ pub fn compile(schedule: &Schedule, order: Order) -> Vec<u8> {
         objects_at,
         steps_at,
         links_at,
+        site_tables: places.site_tables(),
     };
     let mut bytes = Vec::with_capacity(links_at as usize + link_bytes.len());
     for part in [header.as_bytes(), &thread_bytes, &object_bytes, &step_bytes, &link_bytes] {
@@ -103,16 +125,17 @@ fn threads_of(schedule: &Schedule, steps: &[Vec<usize>]) -> Vec<PlanThread> {
     threads
 }
 
-fn objects_of(schedule: &Schedule) -> Vec<PlanObject> {
+fn objects_of(schedule: &Schedule, places: &dyn Places) -> Vec<PlanObject> {
     let fixed = fixed_objects(schedule);
-    let flags = |(number, fixed): (usize, bool)| {
-        let object = &schedule.objects[number];
+    let plan_object = |(object, fixed): (&Object, bool)| {
         let bit = |is_set: bool, bit: u32| if is_set { bit } else { 0 };
-        bit(fixed, OBJECT_FIXED)
+        let flags = bit(fixed, OBJECT_FIXED)
             | bit(object.shared, OBJECT_SHARED)
-            | bit(object.symbol.is_some(), OBJECT_STATIC)
+            | bit(object.symbol.is_some(), OBJECT_STATIC);
+        let address = object.symbol.as_deref().and_then(|symbol| places.address(symbol));
+        PlanObject { flags, reserved: 0, address: address.unwrap_or(0) }
     };
-    fixed.into_iter().enumerate().map(|each| PlanObject { flags: flags(each), reserved: 0 }).collect()
+    schedule.objects.iter().zip(fixed).map(plan_object).collect()
 }
 
 /// By object: whether an address is its own, see [`OBJECT_FIXED`].

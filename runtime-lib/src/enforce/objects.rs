@@ -1,7 +1,7 @@
 //! Which object of the plan is at which address.
 //!
 //! An object is bound to an address at its init or its first use, and looked up by number from then on: one load a
-//! step. On another input two objects may have become one, or one two: what does not agree is a divergence.
+//! step. Of a variable of the executable the plan knows the address. On another input two objects may have become one, or one two: what does not agree is a divergence.
 //!
 //! Objects without a name and without an init in the schedule (a `std::mutex` on the heap) have no visible lifetime:
 //! what the recording saw as one may have been several in the same memory, and several may share memory
@@ -59,7 +59,8 @@ pub fn is_at(object: u32, address: usize) -> bool {
 
 /// Which object is at an address, or [`NONE`].
 pub fn tenant_of(address: usize) -> u32 {
-    alone(|| find(address).map_or(NONE, |at| TENANTS.get()[at].object.get()))
+    let tenant = alone(|| find(address).map(|at| TENANTS.get()[at].object.get()));
+    tenant.unwrap_or_else(|| plan::object_known_at(address))
 }
 
 /// Runs `body` under the lock. A signal handler that posts a semaphore comes here too.
@@ -132,6 +133,9 @@ fn may_be_at(object: u32, effect: Effect, address: usize) -> bool {
         return false;
     };
     let (place, flags) = (place.load(Ordering::Relaxed), plan::object_flags(object));
+    if plan::object_address(object).is_some_and(|wanted| wanted != address) {
+        return false;
+    }
     if effect == Effect::Init {
         // A new life. What was here before is gone, destroyed or not.
         return true;

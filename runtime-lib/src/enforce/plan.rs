@@ -26,6 +26,8 @@ struct Plan {
     progress: &'static [Progress],
     /// Clocks of the signals that woke somebody, if the run is recorded.
     wakers: &'static [AtomicU64],
+    /// Where the executable was loaded.
+    bias: usize,
 }
 
 // SAFETY: read only after start, or atomic.
@@ -44,7 +46,8 @@ pub enum Refusal {
 }
 
 /// Reads the plan in `path`, which ends with a zero byte, as does `status`, and begins to follow it.
-pub fn start(path: &[u8], status: &[u8], program: ProgramId) -> Result<(), Refusal> {
+/// `tables` is where the executable's site tables are.
+pub fn start(path: &[u8], status: &[u8], program: ProgramId, tables: usize) -> Result<(), Refusal> {
     let (file, length) = sys::map_file(path, false).map_err(|_| Refusal::Unreadable)?;
     let plan = (length >= size_of::<PlanHeader>()).then_some(file.cast::<PlanHeader>());
     // SAFETY: mapped for good, and long enough.
@@ -57,7 +60,8 @@ pub fn start(path: &[u8], status: &[u8], program: ProgramId) -> Result<(), Refus
     }
     let status_file = sys::map_file(status, true).map_err(|_| Refusal::Unreadable)?;
     // SAFETY: mapped for good; each array is inside, or this gives None.
-    let plan = unsafe { arrays(file, length, header, status_file) }.ok_or(Refusal::NotAPlan)?;
+    let mut plan = unsafe { arrays(file, length, header, status_file) }.ok_or(Refusal::NotAPlan)?;
+    plan.bias = tables.wrapping_sub(header.site_tables as usize);
     let process = &plan.status.process;
     if process.compare_exchange(0, sys::process_id(), Ordering::AcqRel, Ordering::Relaxed).is_err() {
         return Err(Refusal::Taken);
@@ -112,6 +116,7 @@ unsafe fn arrays(
             status: status_head,
             progress: slice::from_raw_parts(status.add(STATUS_HEAD).cast(), threads.len()),
             wakers: slice::from_raw_parts(words.cast(), wakers),
+            bias: 0,
         })
     }
 }
@@ -162,6 +167,19 @@ pub fn links() -> &'static [Link] {
 /// An object's flags.
 pub fn object_flags(object: u32) -> u32 {
     plan().and_then(|plan| plan.objects.get(object as usize)).map_or(0, |object| object.flags)
+}
+
+/// Where an object is, if the plan knows.
+pub fn object_address(object: u32) -> Option<usize> {
+    let plan = plan()?;
+    let address = plan.objects.get(object as usize)?.address as usize;
+    (address != 0).then(|| plan.bias.wrapping_add(address))
+}
+
+/// Which object the plan knows to be at an address, or [`NONE`].
+pub fn object_known_at(address: usize) -> u32 {
+    let objects = 0..plan().map_or(0, |plan| plan.objects.len() as u32);
+    objects.into_iter().find(|&object| object_address(object) == Some(address)).unwrap_or(NONE)
 }
 
 /// The status file's head.

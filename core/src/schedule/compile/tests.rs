@@ -27,7 +27,7 @@ fn array<T: Plain>(bytes: &[u8], at: u64, count: usize) -> Vec<T> {
 
 impl Plan {
     fn of(schedule: &Schedule, order: Order) -> Plan {
-        let bytes = compile(schedule, order);
+        let bytes = compile(schedule, order, &NoPlaces);
         let header = PlanHeader::read(&bytes).unwrap();
         assert_eq!((header.magic, header.version), (PLAN_MAGIC, VERSION));
         assert_eq!(bytes.len(), header.links_at as usize + header.links as usize * size_of::<Link>());
