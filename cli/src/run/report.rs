@@ -85,7 +85,7 @@ impl Reporter<'_> {
                 class_words(found_class)
             ));
         }
-        if self.has_been_used(wanted, followed) {
+        if self.has_been_used(wanted, followed) || !self.has_been_used(found, followed) {
             return Some(format!("another {class}"));
         }
         Some(format!("two {} of the schedule are one here", plural(class)))

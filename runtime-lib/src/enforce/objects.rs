@@ -18,7 +18,7 @@ use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::hash::mix;
 use covsched_core::hooks::Effect;
-use covsched_core::plan::{DivergenceKind, Step, NONE, OBJECT_FIXED, OBJECT_STATIC};
+use covsched_core::plan::{DivergenceKind, Step, OBJECT_FIXED, OBJECT_STATIC};
 use covsched_core::rawlog::RESULT_PENDING;
 
 /// By object: its address, 0 before it has one.
@@ -57,7 +57,7 @@ pub fn is_at(object: u32, address: usize) -> bool {
         || PLACES.get().get(object as usize).is_some_and(|place| place.load(Ordering::Relaxed) == address)
 }
 
-/// Which object is at an address, or [`NONE`].
+/// Which object is at an address, or [`covsched_core::plan::NONE`].
 pub fn tenant_of(address: usize) -> u32 {
     let tenant = alone(|| find(address).map(|at| TENANTS.get()[at].object.get()));
     tenant.unwrap_or_else(|| plan::object_known_at(address))
@@ -226,6 +226,7 @@ fn remove(mut gap: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use covsched_core::plan::NONE;
 
     #[test]
     fn tenants_come_and_go() {

@@ -105,7 +105,20 @@ fn steps_say_what_is_expected() {
 fn objects_with_a_name_or_an_init_have_an_address_of_their_own() {
     let run = schedule("t0 pthread_cond_init c0 =0\nt0 sem_init sem0 =22\nt3 return\nt0 return");
     let flags: Vec<u32> = Plan::of(&run, Order::Hb).objects.iter().map(|object| object.flags).collect();
-    assert_eq!(flags, [OBJECT_FIXED, 0, OBJECT_FIXED, OBJECT_SHARED, 0]);
+    assert_eq!(flags, [OBJECT_FIXED | OBJECT_STATIC, 0, OBJECT_FIXED, OBJECT_SHARED, 0]);
+    struct Known;
+    impl Places for Known {
+        fn site_tables(&self) -> u64 {
+            0x2000
+        }
+        fn address(&self, _: &str) -> Option<u64> {
+            Some(0x3000)
+        }
+    }
+    let header = PlanHeader::read(&compile(&run, Order::Hb, &Known)).unwrap();
+    assert_eq!(header.site_tables, 0x2000);
+    let objects: Vec<PlanObject> = array(&compile(&run, Order::Hb, &Known), header.objects_at, 5);
+    assert_eq!(objects.iter().map(|object| object.address).collect::<Vec<_>>(), [0x3000, 0, 0, 0, 0]);
     let threads: Vec<u32> = Plan::of(&run, Order::Hb).threads.iter().map(|thread| thread.flags).collect();
     assert_eq!(threads, [THREAD_ENDS, 0, 0, THREAD_FOREIGN | THREAD_ENDS]);
 }
