@@ -204,7 +204,8 @@ pub fn claim_foreign(suits: impl Fn(&'static [Step]) -> bool) -> Option<u32> {
 
 /// A signal that wakes somebody has this clock in the recording.
 pub fn note_waker(step: &Step, clock: u64) {
-    if let Some(word) = waker(step) {
+    // Memory that nobody writes is not there.
+    if let Some(word) = waker(step).filter(|_| clock != 0) {
         word.store(clock, Ordering::Relaxed);
     }
 }
