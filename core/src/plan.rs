@@ -311,24 +311,31 @@ pub const BLOCKED: u32 = 3;
 /// [`Progress::state`]: it has ended.
 pub const ENDED: u32 = 4;
 
-/// What a thread shows to the others. Zeros at first.
+/// What a thread shows to the others. Zeros at first. Three cache lines, by who reads them and how often they change:
+/// what every step writes is apart from what others look at.
 #[derive(Debug)]
 #[repr(C, align(128))]
 pub struct Progress {
     /// How many steps are done, as far as others wait for it: stored by steps with `before` links.
     pub done: AtomicU32,
+    /// Unused, 0.
+    pub reserved: AtomicU32,
+    /// The clock of its last step, if the run is recorded.
+    pub clock: AtomicU64,
+    /// Unused, 0: up to the end of the cache line.
+    pub gap: [AtomicU64; 6],
     /// How many steps are done: stored by every step.
     pub followed: AtomicU32,
+    /// Its name to the kernel, as glibc writes it into mutexes.
+    pub tid: AtomicU32,
+    /// Unused, 0.
+    pub second_gap: [AtomicU64; 7],
     /// While it sleeps for a link: `thread << 32 | position`, never 0 then.
     pub asleep: AtomicU64,
     /// The futex word that it sleeps on: 1 while it does.
     pub parked: AtomicU32,
     /// One of [`NOT_MADE`], [`RUNNING`], [`WAITING`], [`BLOCKED`], [`ENDED`].
     pub state: AtomicU32,
-    /// The clock of its last step, if the run is recorded.
-    pub clock: AtomicU64,
-    /// Its name to the kernel, as glibc writes it into mutexes.
-    pub tid: AtomicU32,
     /// While it is [`BLOCKED`]: the thread that must act, plus 1; 0 if that is not one thread, or not known.
     pub blocked_by: AtomicU32,
 }
@@ -348,7 +355,9 @@ const _: () = assert!(size_of::<Step>() == 32);
 const _: () = assert!(size_of::<Link>() == 8);
 const _: () = assert!(size_of::<Divergence>() == 48);
 const _: () = assert!(size_of::<Status>() <= STATUS_HEAD);
-const _: () = assert!(size_of::<Progress>() == 128);
+const _: () = assert!(size_of::<Progress>() == 256);
+const _: () = assert!(core::mem::offset_of!(Progress, followed) == 64);
+const _: () = assert!(core::mem::offset_of!(Progress, asleep) == 128);
 
 // SAFETY: repr(C), sizes pinned above to the sum of their fields, integers only.
 unsafe impl Plain for PlanHeader {}

@@ -68,6 +68,7 @@ pub struct Follower {
     /// What it would do after its last step.
     wanted: Own<Option<Event>>,
     patience: turn::Patience,
+    seen: turn::Seen,
 }
 
 impl Follower {
@@ -77,6 +78,7 @@ impl Follower {
         self.number.set(NONE);
         self.wanted.set(None);
         self.patience.begin();
+        self.seen.begin();
         self.is_stranger.set(!is_free());
     }
 
@@ -190,7 +192,7 @@ pub fn arrive_where_cancelled(thread: &Thread, event: Event) -> Turn {
     }
 }
 
-/// What takes no time: everything fits and nothing needs to be waited for. The outer `None` if it does not.
+/// What is usual: everything fits, and the object is known. The outer `None` if it is not so.
 #[inline(always)]
 fn arrive_at_once(thread: &Thread, event: Event) -> Option<Option<&'static Step>> {
     let follower = &thread.follower;
@@ -203,7 +205,11 @@ fn arrive_at_once(thread: &Thread, event: Event) -> Option<Option<&'static Step>
     }
     // SAFETY: inside of the thread's steps, in a mapping that stays.
     let step = unsafe { &*next };
-    let is_at_once = fits(step, &event) && objects::is_at(step.object, event.object) && step.after == 0;
+    let is_known = || objects::is_at(step.object, event.object);
+    let is_at_once = fits(step, &event)
+        && is_known()
+        // What may move may have moved meanwhile.
+        && (step.after == 0 || (turn::wait(thread, step) && is_known()));
     is_at_once.then_some(Some(step))
 }
 

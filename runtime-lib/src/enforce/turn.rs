@@ -48,16 +48,41 @@ pub fn wait(thread: &Thread, step: &'static Step) -> bool {
 }
 
 fn wait_for(thread: &Thread, link: Link) -> bool {
+    let seen = thread.follower.seen.of(link.thread);
+    if seen.get() >= name(link.thread, link.position) && seen.get() >> 32 == u64::from(link.thread) {
+        return true;
+    }
     let Some(source) = plan::progress(link.thread) else { return true };
     let is_there = || source.done.load(Ordering::Acquire) >= link.position;
     let came = is_there()
         || look_for(&thread.follower.patience, source, is_there)
         || sleep_for(thread, link, is_there);
+    if came {
+        seen.set(name(link.thread, source.done.load(Ordering::Acquire)));
+    }
     if came && crate::exports::is_recording() {
         // What follows comes later in the recording, whatever the processors' counters say.
         thread.clock.set(thread.clock.get().max(source.clock.load(Ordering::Relaxed)));
     }
     came
+}
+
+/// How far a thread has seen others, so that it need not look again where it knows: what others write all the time
+/// costs a cache miss to look at. Threads share places by number; each place has the [`name`] of what was seen.
+pub struct Seen([Own<u64>; SEEN]);
+
+const SEEN: usize = 16;
+
+impl Seen {
+    /// Of a thread that begins.
+    pub fn begin(&self) {
+        // No link has position 0, so nothing is taken for seen.
+        self.0.iter().for_each(|place| place.set(0));
+    }
+
+    fn of(&self, thread: u32) -> &Own<u64> {
+        &self.0[thread as usize % SEEN]
+    }
 }
 
 /// What a thread has learned about looking; see [`MOST_LOOKS`].
