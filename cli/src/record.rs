@@ -8,6 +8,7 @@ use crate::program::launch::{Call, Launcher};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::{check_writable, Recorded};
 use crate::program::{options, Program};
+use crate::say::say;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -48,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let written = Recorded::find(&program, folder.path(), &ended).and_then(|found| found.write(&output));
     // What went wrong can be found only with the recording.
     if let Err(Failure::Bug(_)) = written {
-        eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+        say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));
     }
     written.map(|()| ended.exit_code())
 }

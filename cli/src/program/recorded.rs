@@ -7,6 +7,7 @@ use super::launch::Ended;
 use super::symbols::Variables;
 use super::Program;
 use crate::failure::Failure;
+use crate::say::say;
 use crate::{progress, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
@@ -53,11 +54,11 @@ impl<'a> Recorded<'a> {
     pub fn write(&self, output: &Path) -> Result<(), Failure> {
         write_each(&self.found, self.root, |image, logs| {
             let Some(place) = output_for(output, image, self.root) else {
-                eprintln!(
+                say(format_args!(
                     "covsched: process {}: its schedule is not written, since {} is no regular file",
                     image.pid,
                     output.display()
-                );
+                ));
                 return Ok(());
             };
             // Millions of events take seconds.
@@ -116,12 +117,12 @@ fn write_each<T>(
             Ok(()) => {}
             Err(failure @ Failure::Bug(_)) => {
                 if let Some(earlier) = bug.replace(failure) {
-                    eprintln!("covsched: {earlier}");
+                    say(format_args!("covsched: {earlier}"));
                 }
             }
             Err(failure) if *image == root => return Err(failure),
             // A child may have been killed before its recording had a head.
-            Err(failure) => eprintln!("covsched: process {}: {failure}", image.pid),
+            Err(failure) => say(format_args!("covsched: process {}: {failure}", image.pid)),
         }
     }
     bug.map_or(Ok(()), Err)
@@ -130,11 +131,11 @@ fn write_each<T>(
 fn say_what_was_written(schedule: &Schedule, place: &Path) {
     match &schedule.completeness {
         Completeness::Incomplete(reason) => {
-            eprintln!("covsched: {} is incomplete: {reason}", place.display());
+            say(format_args!("covsched: {} is incomplete: {reason}", place.display()));
         }
         Completeness::Complete if std::io::stderr().is_terminal() => {
             let (events, threads) = (schedule.events.len(), schedule.threads.len());
-            eprintln!("covsched: wrote {} ({events} events of {threads} threads)", place.display());
+            say(format_args!("covsched: wrote {} ({events} events of {threads} threads)", place.display()));
         }
         Completeness::Complete => {}
     }

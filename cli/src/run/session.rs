@@ -9,6 +9,7 @@ use crate::program::options::{Enforcing, OnDivergence};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::Recorded;
 use crate::program::Program;
+use crate::say::say;
 use crate::schedule_file::ScheduleFile;
 use covsched_core::plan::Divergence;
 use covsched_core::schedule::compile::compile;
@@ -111,7 +112,7 @@ impl<'a> Session<'a> {
         // From here on covsched may be interrupted, as it may when it has recorded.
         drop(launcher);
         if self.verbose {
-            eprintln!("covsched: {}", self.summary(&outcome));
+            say(format_args!("covsched: {}", self.summary(&outcome)));
         }
         if let (Some(output), Some(log)) = (record, &log) {
             let is_ended = outcome.divergences > 0 && self.settings.on_divergence == OnDivergence::Abort;
@@ -119,7 +120,7 @@ impl<'a> Session<'a> {
             let found = Recorded::find(self.program, log, &outcome.ended);
             let written = found.and_then(|found| found.because(why).write(output));
             if let Err(Failure::Bug(_)) = written {
-                eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+                say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));
             }
             written?;
         }
@@ -141,7 +142,7 @@ impl<'a> Session<'a> {
         let options = settings.options(self.program.id, &plan, particular.log)?;
         let mut call = Call::new(self.program, self.arguments, &options);
         (call.stdin, call.stdout) = (particular.stdin, particular.stdout);
-        let say = particular.say.unwrap_or(&|text| eprintln!("{text}"));
+        let say = particular.say.unwrap_or(&|text| say(text));
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| {
                 if let Some(divergence) = status.wait() {
