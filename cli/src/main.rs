@@ -1,8 +1,8 @@
 //! The command line. One subcommand is one file or folder; `cc` and `c++` read clang's arguments themselves,
 //! everything else is declared in [`commands`].
 //!
-//! Exit codes: 0 done, 1 something was found, 2 usage or bad input, 70 a bug in covsched. `record` and
-//! `run` pass the program's own exit code through, `cc` and `c++` are clang once they have looked at the arguments.
+//! Exit codes: 0 done, 1 something was found, 2 usage or bad input, 70 a bug in covsched, 128 + N stopped by signal N.
+//! `record` and `run` pass the program's own exit code through, `cc` and `c++` are clang once they have looked at the arguments.
 
 mod bitcode;
 mod commands;

@@ -41,12 +41,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = Program::find(name)?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(program.path()));
     check_writable(&output)?;
+    let launcher = Launcher::begin();
     let folder = PrivateFolder::make(arguments.raw_dir.as_deref(), Some(&output))?;
     let options = options::for_recording(&options::of_user()?, folder.path(), program.id, arguments.delay)?;
 
-    let ended = Launcher::begin().run(Call::new(&program, rest, &options))?;
+    let ended = launcher.run(Call::new(&program, rest, &options))?;
 
-    let written = Recorded::find(&program, folder.path(), &ended).and_then(|found| found.write(&output));
+    launcher.finish();
+    let found = Recorded::find(&program, folder.path(), &ended);
+    let written = found.and_then(|found| found.write(&output, &|| launcher.go_on()));
     // What went wrong can be found only with the recording.
     if let Err(Failure::Bug(_)) = written {
         say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));

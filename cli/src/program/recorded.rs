@@ -8,6 +8,7 @@ use super::symbols::Variables;
 use super::Program;
 use crate::failure::Failure;
 use crate::say::say;
+use crate::schedule_file::GoOn;
 use crate::{progress, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
@@ -50,8 +51,8 @@ impl<'a> Recorded<'a> {
         Recorded { why, ..self }
     }
 
-    /// Writes a schedule for each process.
-    pub fn write(&self, output: &Path) -> Result<(), Failure> {
+    /// Writes a schedule for each process, as long as covsched may go on.
+    pub fn write(&self, output: &Path, go_on: GoOn<'_>) -> Result<(), Failure> {
         write_each(&self.found, self.root, |image, logs| {
             let Some(place) = output_for(output, image, self.root) else {
                 say(format_args!(
@@ -63,8 +64,9 @@ impl<'a> Recorded<'a> {
             };
             // Millions of events take seconds.
             let progress = progress::spinner(format!("writing {}", place.display()));
+            go_on()?;
             let schedule = self.assemble(image, logs)?;
-            schedule_file::write(&schedule, &place)?;
+            schedule_file::write(&schedule, &place, go_on)?;
             progress.finish_and_clear();
             say_what_was_written(&schedule, &place);
             Ok(())
@@ -120,6 +122,7 @@ fn write_each<T>(
                     say(format_args!("covsched: {earlier}"));
                 }
             }
+            Err(failure @ Failure::Stopped(_)) => return Err(failure),
             Err(failure) if *image == root => return Err(failure),
             // A child may have been killed before its recording had a head.
             Err(failure) => say(format_args!("covsched: process {}: {failure}", image.pid)),
@@ -225,5 +228,7 @@ mod tests {
         assert!(matches!(outcome, Err(Failure::Bug(_))));
         let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::bad("no head")));
         assert!(outcome.is_ok());
+        let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::Stopped(15)));
+        assert!(matches!(outcome, Err(Failure::Stopped(15))));
     }
 }

@@ -98,7 +98,7 @@ impl<'a> Session<'a> {
     /// The only run of a command.
     pub fn run_once(
         &self,
-        launcher: Launcher,
+        launcher: &Launcher,
         folder: PrivateFolder,
         record: Option<&Path>,
     ) -> Result<ExitCode, Failure> {
@@ -108,9 +108,8 @@ impl<'a> Session<'a> {
         let log = record.map(|_| self.log_folder(&folder)).transpose()?;
         let particular =
             Particular { delay: self.settings.delay, log: log.as_deref(), ..Particular::default() };
-        let outcome = self.run(&launcher, &folder, particular)?;
-        // From here on covsched may be interrupted, as it may when it has recorded.
-        drop(launcher);
+        let outcome = self.run(launcher, &folder, particular)?;
+        launcher.finish();
         if self.verbose {
             say(format_args!("covsched: {}", self.summary(&outcome)));
         }
@@ -118,7 +117,7 @@ impl<'a> Session<'a> {
             let is_ended = outcome.divergences > 0 && self.settings.on_divergence == OnDivergence::Abort;
             let why = is_ended.then_some("it left the schedule that it followed, and was ended");
             let found = Recorded::find(self.program, log, &outcome.ended);
-            let written = found.and_then(|found| found.because(why).write(output));
+            let written = found.and_then(|found| found.because(why).write(output, &|| launcher.go_on()));
             if let Err(Failure::Bug(_)) = written {
                 say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));
             }
