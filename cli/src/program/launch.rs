@@ -88,6 +88,9 @@ impl<'a> Call<'a> {
 /// leave its private folder. So a folder must be dropped before its launcher, which gives way to what was there before.
 pub struct Launcher {
     before: Vec<(libc::c_int, libc::sigaction)>,
+    /// Whether whoever started covsched ignores the ends of children. covsched itself must not: they would vanish
+    /// before it can see how they ended. The program gets it as it was.
+    ignores_children: bool,
 }
 
 impl Launcher {
@@ -111,7 +114,14 @@ impl Launcher {
                 before.push((signal, old));
             }
         }
-        Launcher { before }
+        // SAFETY: as above, with the default action.
+        let ignores_children = unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGCHLD, &std::mem::zeroed(), &mut old);
+            before.push((libc::SIGCHLD, old));
+            old.sa_sigaction == libc::SIG_IGN
+        };
+        Launcher { before, ignores_children }
     }
 
     /// The signal that asked covsched to end, if one did: no further program should be run then.
@@ -147,6 +157,15 @@ impl Launcher {
         }
         if let Some(stdout) = call.stdout {
             command.stdout(stdout);
+        }
+        if self.ignores_children {
+            // SAFETY: signal may be called between fork and exec.
+            unsafe {
+                command.pre_exec(|| {
+                    libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+                    Ok(())
+                });
+            }
         }
         let app = call.app.display();
         let started = Instant::now();
