@@ -13,7 +13,12 @@
 //! return) and its death may be missing at their ends on either side, so may the return of a thread that nobody
 //! joined, and the result of a thread's last call if the process ended inside of it.
 //!
-//! Limit: where the process was killed instead, the threads' ends are compared as they are.
+//! Limits:
+//! - Where the process was killed instead, the threads' ends are compared as they are.
+//! - Only the expected schedule's edges are looked for; that the actual order has no others is not. Mostly it cannot:
+//!   the operations of a lock are in a chain, and a wait names its waker. But the posts of a semaphore are not ordered
+//!   among each other, so in the actual order another post may stand where a wait takes its unit from. Compiled,
+//!   the two schedules then have different links, though each thread did the same.
 
 use super::compile::fixed_objects;
 use super::describe::{describe, describe_object};
