@@ -174,6 +174,14 @@ fn threads_of_code_without_hooks_are_known_by_their_first_step() {
         .contains(
             "t3 after 1 steps: expected pthread_mutex_lock m0 (lock), found pthread_mutex_unlock m1 (other)"
         ));
+    // Whom a join is for may not be known yet.
+    let [known, unknown] =
+        ["t3", ""].map(|thread| format!("t3 entry\nt3 return\nt0 pthread_join {thread} =0"));
+    same(&known, &unknown, Order::Hb);
+    same(&unknown, &known, Order::Hb);
+    assert!(differs(&known, &known.replace("join t3", "join t4"), Order::Hb).contains("with thread foreign"));
+    assert!(differs(&unknown, &unknown.replace("join", "join t1"), Order::Hb)
+        .contains("expected pthread_join with thread none"));
     // An entry that has a place is a first step too.
     let entry = |first: u32, second: u32| {
         format!("t3 entry @000000000000000{first}\nt4 entry @000000000000000{second}")
