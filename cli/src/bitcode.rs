@@ -9,6 +9,7 @@
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
 use crate::needed;
+use crate::say::say;
 use covsched::bitcode::{link, split, BitcodeError, Part};
 use covsched_core::site::{UnitTable, BITCODE_SECTION};
 use object::read::archive::ArchiveFile;
@@ -55,19 +56,21 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         )));
     }
     for path in program.objects_not_given() {
-        eprintln!(
+        say(format_args!(
             "covsched: {}: the program needs it, but it was not given: its code is missing",
             path.display()
-        );
+        ));
     }
     for limit in missing_units(&program.units, &parts) {
-        eprintln!("covsched: {limit}");
+        say(format_args!("covsched: {limit}"));
     }
     let linked = link(&parts).map_err(|error| describe(&error))?;
     for name in linked.undefined() {
         if program.functions.contains(&name) && !name.starts_with("covsched_") {
             let name = crate::names::demangle(&name);
-            eprintln!("covsched: {name}: the program defines it in code that was not compiled with covsched");
+            say(format_args!(
+                "covsched: {name}: the program defines it in code that was not compiled with covsched"
+            ));
         }
     }
     linked.verify().map_err(|error| describe(&error))?;
@@ -124,7 +127,7 @@ impl Program {
             let file = match member.parse() {
                 Ok(file) => file,
                 Err(failure) => {
-                    eprintln!("covsched: left out: {failure}");
+                    say(format_args!("covsched: left out: {failure}"));
                     continue;
                 }
             };

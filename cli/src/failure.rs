@@ -1,5 +1,6 @@
 //! The ways in which a command fails, kept apart as DESIGN section 8 says, and their exit codes.
 
+use crate::names;
 use std::io;
 use std::path::Path;
 use std::process::ExitCode;
@@ -23,6 +24,9 @@ pub enum Failure {
     /// covsched is at fault.
     #[error("bug in covsched: {0}")]
     Bug(String),
+    /// A signal asked covsched to end before it was done.
+    #[error("stopped by {}; no schedule is written", names::signal(*.0))]
+    Stopped(i32),
     /// Whoever reads the output has seen enough.
     #[error("broken pipe")]
     BrokenPipe,
@@ -35,6 +39,7 @@ impl Failure {
             Failure::Found(_) => ExitCode::from(FOUND),
             Failure::BadInput(_) => ExitCode::from(BAD_INPUT),
             Failure::Bug(_) => ExitCode::from(BUG),
+            Failure::Stopped(signal) => ExitCode::from(128 + *signal as u8),
             Failure::BrokenPipe => ExitCode::SUCCESS,
         }
     }

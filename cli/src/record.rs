@@ -8,6 +8,7 @@ use crate::program::launch::{Call, Launcher};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::{check_writable, Recorded};
 use crate::program::{options, Program};
+use crate::say::say;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -40,15 +41,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = Program::find(name)?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(program.path()));
     check_writable(&output)?;
+    let launcher = Launcher::begin();
     let folder = PrivateFolder::make(arguments.raw_dir.as_deref(), Some(&output))?;
     let options = options::for_recording(&options::of_user()?, folder.path(), program.id, arguments.delay)?;
 
-    let ended = Launcher::begin().run(Call::new(&program, rest, &options))?;
+    let ended = launcher.run(Call::new(&program, rest, &options))?;
 
-    let written = Recorded::find(&program, folder.path(), &ended).and_then(|found| found.write(&output));
+    launcher.finish();
+    let found = Recorded::find(&program, folder.path(), &ended);
+    let written = found.and_then(|found| found.write(&output, &|| launcher.go_on()));
     // What went wrong can be found only with the recording.
     if let Err(Failure::Bug(_)) = written {
-        eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+        say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));
     }
     written.map(|()| ended.exit_code())
 }

@@ -45,23 +45,26 @@ impl ScheduleFile {
     }
 }
 
+/// Asked again and again: an error says why not.
+pub type GoOn<'a> = &'a dyn Fn() -> Result<(), Failure>;
+
 /// Writes a schedule to its place: readers see the old file or the new one, never half of one.
-pub fn write(schedule: &Schedule, path: &Path) -> Result<(), Failure> {
-    let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::InvalidInput => Failure::Bug(format!("a schedule that cannot be written: {error}")),
+pub fn write(schedule: &Schedule, path: &Path, go_on: GoOn<'_>) -> Result<(), Failure> {
+    let failed = |error: io::Error| match (go_on(), error.kind()) {
+        (Err(failure), _) => failure,
+        (_, io::ErrorKind::InvalidInput) => {
+            Failure::Bug(format!("a schedule that cannot be written: {error}"))
+        }
         _ => Failure::file(path, &error),
     };
+    let write_all = |file| write_all(schedule, Stoppable { file, go_on });
     if is_special(path) {
-        return File::options()
-            .write(true)
-            .open(path)
-            .and_then(|file| write_all(schedule, file))
-            .map_err(failed);
+        return File::options().write(true).open(path).and_then(write_all).map_err(failed);
     }
     // What a link names is replaced, not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let temporary = temporary_beside(&place);
-    let written = File::create(&temporary).and_then(|file| write_all(schedule, file));
+    let written = File::create(&temporary).and_then(write_all);
     written.and_then(|()| fs::rename(&temporary, &place)).map_err(|error| {
         let _ = fs::remove_file(&temporary);
         failed(error)
@@ -74,7 +77,24 @@ pub fn is_special(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| !metadata.is_file())
 }
 
-fn write_all(schedule: &Schedule, file: File) -> io::Result<()> {
+/// A file that takes nothing more once covsched is to stop.
+struct Stoppable<'a> {
+    file: File,
+    go_on: GoOn<'a>,
+}
+
+impl Write for Stoppable<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.go_on)().map_err(io::Error::other)?;
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn write_all(schedule: &Schedule, file: Stoppable<'_>) -> io::Result<()> {
     let mut out = BufWriter::new(file);
     text::write(schedule, &mut out)?;
     out.flush()
@@ -103,11 +123,15 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.sched");
         fs::write(&path, "old").unwrap();
-        write(&schedule(), &path).unwrap();
+        let stopped = write(&schedule(), &path, &|| Err(Failure::Stopped(15)));
+        assert!(matches!(stopped, Err(Failure::Stopped(15))));
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        write(&schedule(), &path, &|| Ok(())).unwrap();
         assert_eq!(ScheduleFile::read_verified(&path).unwrap().schedule.completeness, Completeness::Complete);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
-        assert!(write(&schedule(), &folder.path().join("missing/a.sched")).is_err());
-        write(&schedule(), Path::new("/dev/null")).unwrap();
+        assert!(write(&schedule(), &folder.path().join("missing/a.sched"), &|| Ok(())).is_err());
+        write(&schedule(), Path::new("/dev/null"), &|| Ok(())).unwrap();
     }
 
     #[test]
@@ -116,7 +140,7 @@ mod tests {
         let (file, link) = (folder.path().join("file.sched"), folder.path().join("link.sched"));
         fs::write(&file, "old").unwrap();
         std::os::unix::fs::symlink("file.sched", &link).unwrap();
-        write(&schedule(), &link).unwrap();
+        write(&schedule(), &link, &|| Ok(())).unwrap();
         assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
         assert!(ScheduleFile::read_verified(&file).is_ok());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);

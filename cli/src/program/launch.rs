@@ -9,7 +9,7 @@ use std::fs::File;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus};
-use std::sync::atomic::{AtomicI32, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 /// The program; 0 before it is there and after it ended.
@@ -20,6 +20,10 @@ static EARLY: AtomicI32 = AtomicI32::new(0);
 static PASSED_ON: AtomicU32 = AtomicU32::new(0);
 /// The last signal that asks for an end.
 static ASKED_TO_END: AtomicI32 = AtomicI32::new(0);
+/// Whether the last program has ended, so that signals are for covsched itself.
+static IS_FINISHING: AtomicBool = AtomicBool::new(false);
+/// A signal that came since then.
+static STOP: AtomicI32 = AtomicI32::new(0);
 
 /// Signals that end covsched if nobody handles them. The terminal sends the first two to the program too.
 const SIGNALS: [libc::c_int; 7] =
@@ -27,6 +31,9 @@ const SIGNALS: [libc::c_int; 7] =
 
 /// Passes a signal on, unless the program has it from the terminal.
 extern "C" fn forward(signal: libc::c_int, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    if IS_FINISHING.load(Ordering::SeqCst) {
+        return stop(signal);
+    }
     if matches!(signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP) {
         ASKED_TO_END.store(signal, Ordering::SeqCst);
     }
@@ -50,9 +57,13 @@ fn deliver(signal: libc::c_int) {
     }
 }
 
-/// For one more of the signals that ended the program: timeout, for one, sends it to covsched and then to its whole
-/// group, and the second must not cost the schedule.
-extern "C" fn disregard(_: libc::c_int) {}
+/// Asks covsched itself to stop. Not for one more of the signals that ended the program: timeout, for one, sends it to
+/// covsched and then to its whole group, and the second must not cost the schedule.
+fn stop(signal: libc::c_int) {
+    if PASSED_ON.fetch_and(!(1 << signal), Ordering::SeqCst) & (1 << signal) == 0 {
+        STOP.store(signal, Ordering::SeqCst);
+    }
+}
 
 /// One run of a program.
 pub struct Call<'a> {
@@ -73,10 +84,13 @@ impl<'a> Call<'a> {
     }
 }
 
-/// The handlers, while programs run. Dropped, they give way to what was there before: covsched itself may be
-/// interrupted while it writes a schedule.
+/// The handlers, while programs run and until what is left to do is done: a covsched that is killed meanwhile would
+/// leave its private folder. So a folder must be dropped before its launcher, which gives way to what was there before.
 pub struct Launcher {
     before: Vec<(libc::c_int, libc::sigaction)>,
+    /// Whether whoever started covsched ignores the ends of children. covsched itself must not: they would vanish
+    /// before it can see how they ended. The program gets it as it was.
+    ignores_children: bool,
 }
 
 impl Launcher {
@@ -100,12 +114,38 @@ impl Launcher {
                 before.push((signal, old));
             }
         }
-        Launcher { before }
+        // SAFETY: as above, with the default action.
+        let ignores_children = unsafe {
+            let mut old: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGCHLD, &std::mem::zeroed(), &mut old);
+            before.push((libc::SIGCHLD, old));
+            old.sa_sigaction == libc::SIG_IGN
+        };
+        Launcher { before, ignores_children }
     }
 
     /// The signal that asked covsched to end, if one did: no further program should be run then.
     pub fn asked_to_end(&self) -> Option<libc::c_int> {
         Some(ASKED_TO_END.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    }
+
+    /// No further program will be run: from here on, signals are for covsched itself, and [`Launcher::go_on`] says
+    /// whether one came.
+    pub fn finish(&self) {
+        IS_FINISHING.store(true, Ordering::SeqCst);
+        // It came when the program had just ended.
+        let early = EARLY.swap(0, Ordering::SeqCst);
+        if early != 0 {
+            stop(early);
+        }
+    }
+
+    /// Whether covsched may go on with what is left to do.
+    pub fn go_on(&self) -> Result<(), Failure> {
+        match STOP.load(Ordering::SeqCst) {
+            0 => Ok(()),
+            signal => Err(Failure::Stopped(signal)),
+        }
     }
 
     /// Runs the program to its end.
@@ -117,6 +157,15 @@ impl Launcher {
         }
         if let Some(stdout) = call.stdout {
             command.stdout(stdout);
+        }
+        if self.ignores_children {
+            // SAFETY: signal may be called between fork and exec.
+            unsafe {
+                command.pre_exec(|| {
+                    libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+                    Ok(())
+                });
+            }
         }
         let app = call.app.display();
         let started = Instant::now();
@@ -137,17 +186,15 @@ impl Launcher {
 
 impl Drop for Launcher {
     fn drop(&mut self) {
-        let passed_on = PASSED_ON.load(Ordering::SeqCst);
         for (signal, old) in &self.before {
-            let mut action = *old;
-            if passed_on & (1 << signal) != 0 {
-                action.sa_sigaction = disregard as *const () as usize;
-                // After one signal the default is back.
-                action.sa_flags = libc::SA_RESTART | libc::SA_RESETHAND;
-            }
-            // SAFETY: an action that sigaction itself gave, or with a handler of the right type that does nothing.
-            unsafe { libc::sigaction(*signal, &action, std::ptr::null_mut()) };
+            // SAFETY: an action that sigaction itself gave.
+            unsafe { libc::sigaction(*signal, old, std::ptr::null_mut()) };
         }
+        for word in [&EARLY, &ASKED_TO_END, &STOP] {
+            word.store(0, Ordering::SeqCst);
+        }
+        PASSED_ON.store(0, Ordering::SeqCst);
+        IS_FINISHING.store(false, Ordering::SeqCst);
     }
 }
 
@@ -199,7 +246,7 @@ mod tests {
         }
     }
 
-    fn shell(script: &str) -> ExitStatus {
+    fn shell(launcher: &Launcher, script: &str) -> ExitStatus {
         let (arguments, empty) = (["-c".into(), script.into()], OsStr::new(""));
         let app = Path::new("/bin/sh");
         let call = Call {
@@ -210,20 +257,44 @@ mod tests {
             stdin: None,
             stdout: None,
         };
-        Launcher::begin().run(call).unwrap().status
+        launcher.run(call).unwrap().status
+    }
+
+    fn raise(signal: libc::c_int) {
+        // SAFETY: raise has no preconditions.
+        unsafe { libc::raise(signal) };
     }
 
     // One test, since signal handlers belong to the whole process.
     #[test]
-    fn signals_reach_the_program_and_are_covscheds_own_again_after_the_run() {
+    fn signals_reach_the_program_then_covsched_and_are_as_before_in_the_end() {
         let before = SIGNALS.map(action);
-        assert_eq!(shell("exit 4").code(), Some(4));
+        let launcher = Launcher::begin();
+        assert_eq!(shell(&launcher, "exit 4").code(), Some(4));
+        launcher.finish();
+        assert!(launcher.go_on().is_ok());
+        raise(libc::SIGTERM);
+        assert!(matches!(launcher.go_on(), Err(Failure::Stopped(libc::SIGTERM))));
+        drop(launcher);
         assert_eq!(SIGNALS.map(action), before);
 
-        assert_eq!(shell("kill -USR1 $PPID; exec sleep 10").signal(), Some(libc::SIGUSR1));
+        let launcher = Launcher::begin();
+        assert_eq!(shell(&launcher, "kill -USR1 $PPID; exec sleep 10").signal(), Some(libc::SIGUSR1));
+        launcher.finish();
         // A late copy of the signal does no harm, once.
-        // SAFETY: raise has no preconditions.
-        unsafe { libc::raise(libc::SIGUSR1) };
+        raise(libc::SIGUSR1);
+        assert!(launcher.go_on().is_ok());
+        raise(libc::SIGUSR1);
+        assert!(matches!(launcher.go_on(), Err(Failure::Stopped(libc::SIGUSR1))));
+        drop(launcher);
         assert_eq!(SIGNALS.map(action), before);
+
+        // One that came right after the program's end.
+        let launcher = Launcher::begin();
+        assert_eq!(shell(&launcher, "exit 0").code(), Some(0));
+        raise(libc::SIGHUP);
+        assert_eq!(launcher.asked_to_end(), Some(libc::SIGHUP));
+        launcher.finish();
+        assert!(matches!(launcher.go_on(), Err(Failure::Stopped(libc::SIGHUP))));
     }
 }

@@ -4,11 +4,13 @@
 //! - [`options`]: what the runtime in it is told
 //! - [`private_folder`]: where that runtime writes
 //! - [`recorded`]: schedules of what it wrote
+//! - [`rights`]: programs that cannot be told anything
 
 pub mod launch;
 pub mod options;
 pub mod private_folder;
 pub mod recorded;
+mod rights;
 mod symbols;
 
 use crate::elf::{self, Binary};
@@ -29,7 +31,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Finds a program as a shell would, and refuses one that covsched did not make.
+    /// Finds a program as a shell would, and refuses one that covsched did not make or cannot tell anything.
     pub fn find(name: &OsStr) -> Result<Program, Failure> {
         let app = find_program(name)?;
         let binary = Binary::read(&app)?;
@@ -45,6 +47,7 @@ impl Program {
             }
             tables.program
         };
+        rights::check(&app)?;
         Ok(Program { name: name.to_owned(), binary, id })
     }
 

@@ -7,6 +7,8 @@ use super::launch::Ended;
 use super::symbols::Variables;
 use super::Program;
 use crate::failure::Failure;
+use crate::say::say;
+use crate::schedule_file::GoOn;
 use crate::{progress, schedule_file};
 use covsched_core::schedule::assemble::assemble;
 use covsched_core::schedule::recording::{images, Image, Recording};
@@ -49,21 +51,22 @@ impl<'a> Recorded<'a> {
         Recorded { why, ..self }
     }
 
-    /// Writes a schedule for each process.
-    pub fn write(&self, output: &Path) -> Result<(), Failure> {
+    /// Writes a schedule for each process, as long as covsched may go on.
+    pub fn write(&self, output: &Path, go_on: GoOn<'_>) -> Result<(), Failure> {
         write_each(&self.found, self.root, |image, logs| {
             let Some(place) = output_for(output, image, self.root) else {
-                eprintln!(
+                say(format_args!(
                     "covsched: process {}: its schedule is not written, since {} is no regular file",
                     image.pid,
                     output.display()
-                );
+                ));
                 return Ok(());
             };
             // Millions of events take seconds.
             let progress = progress::spinner(format!("writing {}", place.display()));
+            go_on()?;
             let schedule = self.assemble(image, logs)?;
-            schedule_file::write(&schedule, &place)?;
+            schedule_file::write(&schedule, &place, go_on)?;
             progress.finish_and_clear();
             say_what_was_written(&schedule, &place);
             Ok(())
@@ -116,12 +119,13 @@ fn write_each<T>(
             Ok(()) => {}
             Err(failure @ Failure::Bug(_)) => {
                 if let Some(earlier) = bug.replace(failure) {
-                    eprintln!("covsched: {earlier}");
+                    say(format_args!("covsched: {earlier}"));
                 }
             }
+            Err(failure @ Failure::Stopped(_)) => return Err(failure),
             Err(failure) if *image == root => return Err(failure),
             // A child may have been killed before its recording had a head.
-            Err(failure) => eprintln!("covsched: process {}: {failure}", image.pid),
+            Err(failure) => say(format_args!("covsched: process {}: {failure}", image.pid)),
         }
     }
     bug.map_or(Ok(()), Err)
@@ -130,11 +134,11 @@ fn write_each<T>(
 fn say_what_was_written(schedule: &Schedule, place: &Path) {
     match &schedule.completeness {
         Completeness::Incomplete(reason) => {
-            eprintln!("covsched: {} is incomplete: {reason}", place.display());
+            say(format_args!("covsched: {} is incomplete: {reason}", place.display()));
         }
         Completeness::Complete if std::io::stderr().is_terminal() => {
             let (events, threads) = (schedule.events.len(), schedule.threads.len());
-            eprintln!("covsched: wrote {} ({events} events of {threads} threads)", place.display());
+            say(format_args!("covsched: wrote {} ({events} events of {threads} threads)", place.display()));
         }
         Completeness::Complete => {}
     }
@@ -224,5 +228,7 @@ mod tests {
         assert!(matches!(outcome, Err(Failure::Bug(_))));
         let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::bad("no head")));
         assert!(outcome.is_ok());
+        let outcome = write_each(&[(image(5), ())], image(7), |_, ()| Err(Failure::Stopped(15)));
+        assert!(matches!(outcome, Err(Failure::Stopped(15))));
     }
 }

@@ -55,9 +55,12 @@ impl<'a> Check<'a> {
     /// Prints what the first run printed.
     pub fn print_first(&self) -> Result<(), Failure> {
         let mut output = open(&self.first_output)?;
-        // Who reads it may have seen enough; the check goes on.
-        let _ = io::copy(&mut output, &mut io::stdout().lock()).and_then(|_| io::stdout().flush());
-        Ok(())
+        let printed = io::copy(&mut output, &mut io::stdout().lock()).and_then(|_| io::stdout().flush());
+        match printed.map_err(Failure::output) {
+            // Who reads it may have seen enough; the check goes on.
+            Err(Failure::BrokenPipe) => Ok(()),
+            printed => printed,
+        }
     }
 
     /// How this run differs, in words that follow "run 2".

@@ -120,7 +120,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     }
     let launcher = Launcher::begin();
     let folder = session.folder(arguments.record.as_deref())?;
-    session.run_once(launcher, folder, arguments.record.as_deref())
+    session.run_once(&launcher, folder, arguments.record.as_deref())
 }
 
 /// Reads a schedule that this program can follow.

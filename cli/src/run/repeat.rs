@@ -6,6 +6,7 @@ use super::session::{Particular, Session};
 use crate::failure::Failure;
 use crate::program::launch::Launcher;
 use crate::progress;
+use crate::say::say;
 use indicatif::ProgressBar;
 use std::fs::File;
 use std::io::{self, IsTerminal};
@@ -21,7 +22,7 @@ pub fn run(session: &mut Session<'_>, times: u32, check: bool) -> Result<ExitCod
     let folder = session.folder(None)?;
     let session = &*session;
     let progress = if check { progress::runs(times) } else { ProgressBar::hidden() };
-    let say = |text: &str| progress.suspend(|| eprintln!("{text}"));
+    let say = |text: &str| progress.suspend(|| say(text));
     let mut check = check.then(|| Check::new(session, &folder));
     let mut failed = None;
     for number in 1..=times {
@@ -69,8 +70,8 @@ pub fn run(session: &mut Session<'_>, times: u32, check: bool) -> Result<ExitCod
     progress.finish_and_clear();
     if check.is_some() {
         match times {
-            1 => eprintln!("covsched: 1 run, the same schedule"),
-            _ => eprintln!("covsched: {times} runs, all the same"),
+            1 => say("covsched: 1 run, the same schedule"),
+            _ => say(&format!("covsched: {times} runs, all the same")),
         }
     }
     Ok(failed.unwrap_or(ExitCode::SUCCESS))
@@ -114,10 +115,8 @@ impl Input {
             return Ok(Input::Own);
         }
         if !is_ready(stdin.as_raw_fd(), 2000) {
-            eprintln!(
-                "covsched: waiting for the end of standard input, which each run will get (< /dev/null if the program \
-                 reads none)"
-            );
+            say("covsched: waiting for the end of standard input, which each run will get (< /dev/null if the program \
+                 reads none)");
         }
         let mut copy = tempfile::tempfile().map_err(failed)?;
         io::copy(&mut stdin, &mut copy).map_err(failed)?;

@@ -10,6 +10,7 @@ use crate::program::options::{Enforcing, OnDivergence};
 use crate::program::private_folder::PrivateFolder;
 use crate::program::recorded::Recorded;
 use crate::program::Program;
+use crate::say::say;
 use crate::schedule_file::ScheduleFile;
 use covsched_core::plan::Divergence;
 use covsched_core::schedule::compile::compile;
@@ -98,7 +99,7 @@ impl<'a> Session<'a> {
     /// The only run of a command.
     pub fn run_once(
         &self,
-        launcher: Launcher,
+        launcher: &Launcher,
         folder: PrivateFolder,
         record: Option<&Path>,
     ) -> Result<ExitCode, Failure> {
@@ -108,19 +109,18 @@ impl<'a> Session<'a> {
         let log = record.map(|_| self.log_folder(&folder)).transpose()?;
         let particular =
             Particular { delay: self.settings.delay, log: log.as_deref(), ..Particular::default() };
-        let outcome = self.run(&launcher, &folder, particular)?;
-        // From here on covsched may be interrupted, as it may when it has recorded.
-        drop(launcher);
+        let outcome = self.run(launcher, &folder, particular)?;
+        launcher.finish();
         if self.verbose {
-            eprintln!("covsched: {}", self.summary(&outcome));
+            say(format_args!("covsched: {}", self.summary(&outcome)));
         }
         if let (Some(output), Some(log)) = (record, &log) {
             let is_ended = outcome.divergences > 0 && self.settings.on_divergence == OnDivergence::Abort;
             let why = is_ended.then_some("it left the schedule that it followed, and was ended");
             let found = Recorded::find(self.program, log, &outcome.ended);
-            let written = found.and_then(|found| found.because(why).write(output));
+            let written = found.and_then(|found| found.because(why).write(output, &|| launcher.go_on()));
             if let Err(Failure::Bug(_)) = written {
-                eprintln!("covsched: the raw recording is kept in {}", folder.keep().display());
+                say(format_args!("covsched: the raw recording is kept in {}", folder.keep().display()));
             }
             written?;
         }
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
         let options = settings.options(self.program.id, &plan, particular.log)?;
         let mut call = Call::new(self.program, self.arguments, &options);
         (call.stdin, call.stdout) = (particular.stdin, particular.stdout);
-        let say = particular.say.unwrap_or(&|text| eprintln!("{text}"));
+        let say = particular.say.unwrap_or(&|text| say(text));
         let ended = std::thread::scope(|scope| {
             scope.spawn(|| {
                 if let Some(divergence) = status.wait() {

@@ -1,6 +1,7 @@
 //! Whether a schedule that was recorded while another one was enforced is the same.
 //!
-//! - Threads are matched by their place in the creation tree, those made by code without hooks by their order.
+//! - Threads are matched by their place in the creation tree. Those made by code without hooks are matched by their
+//!   first step and the name of its object, as the runtime does, and then by their order.
 //! - Each thread has the same events, derived ones included: operation, moment, site, target, result, count, unwound,
 //!   and a wait's waker is the same step.
 //! - Objects with a name or an init correspond one to one. Of others (a `std::mutex` on the heap, whose memory may be
@@ -12,14 +13,20 @@
 //! return) and its death may be missing at their ends on either side, so may the return of a thread that nobody
 //! joined, and the result of a thread's last call if the process ended inside of it.
 //!
-//! Limit: where the process was killed instead, the threads' ends are compared as they are.
+//! Limits:
+//! - Where the process was killed instead, the threads' ends are compared as they are.
+//! - Only the expected schedule's edges are looked for; that the actual order has no others is not. Mostly it cannot:
+//!   the operations of a lock are in a chain, and a wait names its waker. But the posts of a semaphore are not ordered
+//!   among each other, so in the actual order another post may stand where a wait takes its unit from. Compiled,
+//!   the two schedules then have different links, though each thread did the same.
 
 use super::compile::fixed_objects;
 use super::describe::{describe, describe_object};
 use super::order::{self, is_step, Edge, Node, Order};
-use super::{Event, ObjectId, Schedule, ThreadId};
+use super::{Event, ObjectId, Phase, Schedule, ThreadId};
 use crate::hooks::{Effect, Op};
-use std::collections::HashMap;
+use crate::ids::SiteId;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
 /// The first difference, in the order of the expected schedule.
@@ -54,6 +61,9 @@ pub fn compare(expected: &Schedule, actual: &Schedule, order: Order) -> Result<(
         Order::Total => comparison.total_order(),
     }
 }
+
+/// The first step of a thread, and the name of its object.
+type FirstStep<'a> = (Option<(Op, Phase, SiteId)>, Option<&'a str>);
 
 /// A schedule, with what is asked of it again and again.
 struct Side<'a> {
@@ -115,6 +125,26 @@ impl<'a> Side<'a> {
         }
     }
 
+    /// Threads made by code without hooks.
+    fn foreign(&self) -> Vec<ThreadId> {
+        let threads = (0..self.schedule.threads.len()).map(|number| ThreadId(number as u32));
+        threads.filter(|&thread| self.is_foreign(thread)).collect()
+    }
+
+    fn is_foreign(&self, thread: ThreadId) -> bool {
+        thread != ThreadId::MAIN && self.schedule.threads[thread.0 as usize].parent.is_none()
+    }
+
+    /// What a thread does first. An entry without a site is no sign of anything: nothing sees it happen.
+    fn first_step(&self, thread: ThreadId) -> FirstStep<'a> {
+        let mut events = self.events_of(Some(thread)).iter().map(|&index| self.event(index));
+        let first = events.find(|event| is_step(event) && (event.op != Op::entry || !event.site.is_none()));
+        let Some(event) = first else { return (None, None) };
+        let object = event.object.map(|object| &self.schedule.objects[object.0 as usize]);
+        let symbol = object.and_then(|object| object.symbol.as_deref());
+        (Some((event.op, event.phase, event.site)), symbol)
+    }
+
     fn is_last_of_thread(&self, index: usize) -> bool {
         self.events[self.event(index).thread.0 as usize].last() == Some(&index)
     }
@@ -146,7 +176,7 @@ struct Comparison<'a> {
 
 impl<'a> Comparison<'a> {
     fn new(expected: &'a Side<'a>, actual: &'a Side<'a>) -> Self {
-        let threads = match_threads(expected.schedule, actual.schedule);
+        let threads = match_threads(expected, actual);
         let mut events = vec![None; expected.schedule.events.len()];
         for (own, &other) in expected.events.iter().zip(&threads) {
             for (&index, &found) in own.iter().zip(actual.events_of(other)) {
@@ -230,7 +260,13 @@ impl<'a> Comparison<'a> {
             return Err(words());
         }
         let other = expected.child.and_then(|child| self.threads[child.0 as usize]);
-        if other != actual.child || expected.child.is_some() != actual.child.is_some() {
+        let is_same = match (expected.child, actual.child) {
+            // One of code without hooks is not known before its first hook, as to the runtime.
+            (None, Some(child)) => self.actual.is_foreign(child),
+            (Some(child), None) => self.expected.is_foreign(child),
+            _ => other == actual.child,
+        };
+        if !is_same {
             // The numbers of the two schedules need not agree.
             return with("thread", self.expected.origin(expected.child), self.actual.origin(actual.child));
         }
@@ -347,31 +383,48 @@ fn number<T: ToString>(value: Option<T>) -> String {
 }
 
 /// By thread of the expected schedule: the thread of the actual one in the same place.
-fn match_threads(expected: &Schedule, actual: &Schedule) -> Vec<Option<ThreadId>> {
-    let is_foreign = |(number, thread): (usize, &super::Thread)| number != 0 && thread.parent.is_none();
+fn match_threads(expected: &Side<'_>, actual: &Side<'_>) -> Vec<Option<ThreadId>> {
     let mut children: HashMap<(ThreadId, u32), ThreadId> = HashMap::new();
-    let mut foreign = Vec::new();
-    for (number, thread) in actual.threads.iter().enumerate() {
-        let id = ThreadId(number as u32);
+    for (number, thread) in actual.schedule.threads.iter().enumerate() {
+        if let Some(parent) = thread.parent {
+            children.insert((parent, thread.nth), ThreadId(number as u32));
+        }
+    }
+    let mut matched = match_foreign(expected, actual);
+    for (number, thread) in expected.schedule.threads.iter().enumerate() {
         match thread.parent {
+            // A parent's number is smaller than its child's.
             Some(parent) => {
-                children.insert((parent, thread.nth), id);
+                let parent = matched.get(parent.0 as usize).copied().flatten();
+                matched[number] = parent.and_then(|parent| children.get(&(parent, thread.nth)).copied());
             }
-            None if is_foreign((number, thread)) => foreign.push(id),
+            None if number == 0 => matched[number] = Some(ThreadId::MAIN),
             None => {}
         }
     }
-    let mut foreign = foreign.into_iter();
-    let mut matched: Vec<Option<ThreadId>> = Vec::with_capacity(expected.threads.len());
-    for (number, thread) in expected.threads.iter().enumerate() {
-        matched.push(match thread.parent {
-            // A parent's number is smaller than its child's.
-            Some(parent) => matched
-                .get(parent.0 as usize)
-                .and_then(|parent| children.get(&((*parent)?, thread.nth)).copied()),
-            None if is_foreign((number, thread)) => foreign.next(),
-            None => Some(ThreadId::MAIN),
+    matched
+}
+
+/// The same for threads of code without hooks alone. As in the runtime, a thread is known by its first step, best with
+/// the name of its object. What is left is matched by its order, so that the difference is told where it is.
+fn match_foreign(expected: &Side<'_>, actual: &Side<'_>) -> Vec<Option<ThreadId>> {
+    let mut matched = vec![None; expected.schedule.threads.len()];
+    let (mut left, mut found) = (expected.foreign(), actual.foreign());
+    let keys: [for<'a> fn(FirstStep<'a>) -> FirstStep<'a>; 3] =
+        [|first| first, |(step, _)| (step, None), |_| (None, None)];
+    for key in keys {
+        let mut candidates: HashMap<FirstStep<'_>, VecDeque<ThreadId>> = HashMap::new();
+        for thread in found.drain(..) {
+            candidates.entry(key(actual.first_step(thread))).or_default().push_back(thread);
+        }
+        left.retain(|&thread| {
+            let candidate =
+                candidates.get_mut(&key(expected.first_step(thread))).and_then(VecDeque::pop_front);
+            matched[thread.0 as usize] = candidate;
+            candidate.is_none()
         });
+        found = candidates.into_values().flatten().collect();
+        found.sort_unstable();
     }
     matched
 }

@@ -24,7 +24,7 @@ fn schedule(events: &str) -> Schedule {
     let lines: Vec<&str> = events.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let text = format!(
         "covsched-schedule 1\nprogram \"a\" 0000000000000000\ncommand \"a\"\ncomplete\n\
-         thread t0 main\nthread t1 t0/0\nthread t2 t0/1\nthread t3 foreign\n\
+         thread t0 main\nthread t1 t0/0\nthread t2 t0/1\nthread t3 foreign\nthread t4 foreign\n\
          object m0 symbol=\"lock\"\nobject m1 symbol=\"other\"\nobject c0\nobject m2\nobject m3\nobject sem0\nobject sem1\n\
          site 0000000000000001 entry \"dir/a.c\":3:1 \"main\" \"\"\n\
          site 0000000000000002 true \"dir/a.c\":9:1 \"f\" \"pthread_mutex_lock\"\n\
@@ -139,11 +139,54 @@ fn threads_are_known_by_their_place_in_the_creation_tree() {
     assert_eq!(message, "t0 after 1 steps: expected pthread_create t2 with thread t0/1, found pthread_create t2 with thread t0/5");
     let mut one_more = made("t1", "t2");
     one_more.threads.push(one_more.threads[3].clone());
-    one_more.events.insert(4, Event::new(ThreadId(4), Op::entry));
+    one_more.events.insert(4, Event::new(ThreadId(5), Op::entry));
     let message = compare(&made("t1", "t2"), &one_more, Order::Hb).unwrap_err().to_string();
-    assert_eq!(message, "t4 after 0 steps: expected no such thread, found entry");
+    assert_eq!(message, "t5 after 0 steps: expected no such thread, found entry");
     let message = compare(&one_more, &made("t1", "t2"), Order::Hb).unwrap_err().to_string();
-    assert_eq!(message, "t4 after 0 steps: expected entry, found no such thread");
+    assert_eq!(message, "t5 after 0 steps: expected entry, found no such thread");
+}
+
+#[test]
+fn threads_of_code_without_hooks_are_known_by_their_first_step() {
+    let locks = |first: &str, second: &str| {
+        let one = |thread: &str, lock: &str| {
+            format!("{thread} entry\n{thread} call\n{thread} pthread_mutex_{lock}\n")
+        };
+        format!("{}{}t0 return", one("t3", first), one("t4", second))
+    };
+    let at = |site: u32| format!("trylock m2 =16 @000000000000000{site}");
+    // Another name, another place, another operation: they came in another order.
+    for [a, b] in [
+        ["lock m0 =0".to_owned(), "lock m1 =0".to_owned()],
+        [at(2), at(3)],
+        ["lock m0 =0".to_owned(), "trylock m0 =16".to_owned()],
+    ] {
+        same(&locks(&a, &b), &locks(&b, &a), Order::Hb);
+        assert!(differs(&locks(&a, &b), &locks(&b, &b), Order::Hb).contains("t3 after 1 steps"), "{a} {b}");
+    }
+    // Of the same name, or of none, they are matched in turn, and so are those that are like no other.
+    let results =
+        |first: &str, second: &str| locks(&format!("lock m2 ={first}"), &format!("lock m2 ={second}"));
+    same(&results("0", "35"), &results("0", "35"), Order::Hb);
+    assert!(differs(&results("0", "35"), &results("35", "0"), Order::Hb)
+        .contains("t3 after 1 steps: expected pthread_mutex_lock m2 with result 0"));
+    assert!(differs(&locks("lock m0 =0", "lock m1 =0"), &locks("unlock m1 =0", "lock m1 =0"), Order::Hb)
+        .contains(
+            "t3 after 1 steps: expected pthread_mutex_lock m0 (lock), found pthread_mutex_unlock m1 (other)"
+        ));
+    // Whom a join is for may not be known yet.
+    let [known, unknown] =
+        ["t3", ""].map(|thread| format!("t3 entry\nt3 return\nt0 pthread_join {thread} =0"));
+    same(&known, &unknown, Order::Hb);
+    same(&unknown, &known, Order::Hb);
+    assert!(differs(&known, &known.replace("join t3", "join t4"), Order::Hb).contains("with thread foreign"));
+    assert!(differs(&unknown, &unknown.replace("join", "join t1"), Order::Hb)
+        .contains("expected pthread_join with thread none"));
+    // An entry that has a place is a first step too.
+    let entry = |first: u32, second: u32| {
+        format!("t3 entry @000000000000000{first}\nt4 entry @000000000000000{second}")
+    };
+    same(&entry(1, 2), &entry(2, 1), Order::Hb);
 }
 
 #[test]

@@ -27,6 +27,7 @@ use std::collections::HashSet;
 /// errno values, as Linux numbers them.
 pub(super) mod errno {
     pub const EPERM: i32 = 1;
+    pub const EBUSY: i32 = 16;
     pub const EDEADLK: i32 = 35;
     pub const ETIMEDOUT: i32 = 110;
     pub const EOWNERDEAD: i32 = 130;

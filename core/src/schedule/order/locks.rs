@@ -1,8 +1,9 @@
 //! Mutexes, spin locks, readers and writers.
 //!
 //! - Mutex, spin lock: init, lock, unlock, the two moments of a condition wait, destroy: each follows the one before.
+//!   So do a lock that failed since the mutex cannot be recovered, and a destroy that found it held.
 //! - Rwlock: a read lock follows the end of the last write section, or the init. A write lock, an init and a destroy
-//!   follow everything before. A reader's unlock follows only its own thread.
+//!   follow everything before. A reader's unlock follows only its own thread, and a destroy that found the lock held.
 
 use super::walk::Sources;
 use crate::hooks::Effect;
@@ -86,7 +87,8 @@ impl<M: Clone> Rwlock<M> {
             Effect::AcquireShared | Effect::TryAcquireShared | Effect::TimedAcquireShared => {
                 self.uses.follow_fence(sources)
             }
-            Effect::Release if self.readers.contains_key(&event.thread) => {}
+            // What it follows came before its lock, unless it is a destroy that found the lock held.
+            Effect::Release if self.readers.contains_key(&event.thread) => self.uses.follow_fence(sources),
             _ => self.uses.follow_all(sources),
         }
     }

@@ -5,7 +5,7 @@
 //! with as little order on an object as its semantics allow, so that a run of another timing is still one of it.
 //! Every edge goes forward in the recorded order, so the recorded order is one of its linearizations. Derived
 //! events are no steps: nothing follows from their place (DETAILS 4). Failed operations have no edges with their
-//! object (5b).
+//! object (5b), unless the runtime does the call again and it must fail again: `walk::takes_effect`.
 //!
 //! What each class of objects asks for stands in its file: `locks` (mutexes, spin locks, readers and writers),
 //! `counts` (semaphores, once), `waits` (condition variables, barriers); `walk` has the rules of threads and

@@ -114,7 +114,40 @@ fn what_failed_lies_within_its_objects_life() {
 
 #[test]
 fn a_mutex_whose_owner_died_is_taken_after_it() {
-    hb("t1 pthread_mutex_lock m0 =0\nt0 pthread_mutex_lock m0 =130\nt2 pthread_mutex_lock m0 =131", "1-2");
+    hb("t1 pthread_mutex_lock m0 =0\nt0 pthread_mutex_lock m0 =130\nt2 pthread_mutex_trylock m0 =16", "1-2");
+}
+
+#[test]
+fn a_mutex_is_found_unrecoverable_after_it_has_become_so() {
+    hb(
+        "t1 pthread_mutex_lock m0 =0
+         t0 pthread_mutex_lock m0 =130
+         t0 pthread_mutex_unlock m0 =0
+         t2 pthread_mutex_lock m0 =131
+         t3 pthread_mutex_trylock m0 =131
+         t0 pthread_mutex_destroy m0 =0",
+        "1-2 3-4 4-5 5-6",
+    );
+}
+
+#[test]
+fn what_was_busy_when_it_was_to_be_destroyed_is_so_again() {
+    hb(
+        "t1 pthread_mutex_lock m0 =0
+         t0 pthread_mutex_destroy m0 =16
+         t1 pthread_mutex_unlock m0 =0
+         t0 pthread_mutex_destroy m0 =22
+         t2 pthread_mutex_lock m0 =0",
+        "1-2 2-3 3-5",
+    );
+    hb(
+        "t1 pthread_rwlock_rdlock rw0 =0
+         t2 pthread_rwlock_rdlock rw0 =0
+         t0 pthread_rwlock_destroy rw0 =16
+         t1 pthread_rwlock_unlock rw0 =0
+         t2 pthread_rwlock_unlock rw0 =0",
+        "1-3 2-3 3-4 3-5",
+    );
 }
 
 #[test]
@@ -225,7 +258,8 @@ fn a_wait_gives_up_its_mutex_and_takes_it_again_unless_it_is_refused() {
     }
     // Refused: the lock is still held, so the run is not legal, but its edges are those of locks and unlocks.
     hb(&run("=22"), "1-3 4-6 6-7");
-    hb(&run("=131"), "2-3 4-6 6-7");
+    // That it cannot be recovered is found where it was found.
+    hb(&run("=131"), "2-3 4-5 6-7");
 }
 
 #[test]

@@ -20,7 +20,7 @@ use super::{happened, is_step, EdgeKind, MainThread, Order};
 use crate::hooks::{Effect, ObjectClass};
 use crate::ids::ThreadId;
 use crate::schedule::legal::errno;
-use crate::schedule::{Event, Object, Phase, Schedule};
+use crate::schedule::{Event, Object, Schedule};
 use std::collections::BTreeMap;
 
 /// Takes the steps one after the other. A mark stands for a node for as long as it can be a source; what is known
@@ -234,9 +234,7 @@ impl<M: Clone> Walk<M> {
             State::Once(once) => once.sources(sources),
         }
         if let Some(State::Lock(lock)) = mutex.map(|mutex| &self.objects[mutex].state) {
-            if has_mutex(event) {
-                lock.sources(sources);
-            }
+            lock.sources(sources);
         }
     }
 
@@ -288,25 +286,20 @@ impl<M: Clone> Walk<M> {
             State::Once(once) => once.done(event, mark),
         }
         if let Some(State::Lock(lock)) = mutex.map(|mutex| &mut self.objects[mutex].state) {
-            if has_mutex(event) {
-                lock.done(mark);
-            }
+            lock.done(mark);
         }
     }
 }
 
-/// Whether a condition wait gives up its mutex or takes it: always, unless its owner died with it.
-fn has_mutex(event: &Event) -> bool {
-    event.phase == Phase::Begin || event.result != Some(errno::ENOTRECOVERABLE)
-}
-
 /// Whether an event changes its object or depends on it. A condition wait that timed out or was cancelled does; one
-/// that was refused does not.
+/// that was refused does not. So do two failures that the runtime does not repeat by itself, but finds again: a
+/// mutex that cannot be recovered must have become so, and what is busy when it is to be destroyed must be held.
 fn takes_effect(event: &Event, waits: &Waits, index: usize) -> bool {
     match event.op.effect() {
         Effect::Wait | Effect::TimedWait => !waits.is_refused(index),
         // Its results tell the serial thread and those that ran the routine from the others.
         Effect::Arrive | Effect::RunOnce => true,
-        _ => happened(event),
+        Effect::Destroy if event.result == Some(errno::EBUSY) => true,
+        _ => happened(event) || event.result == Some(errno::ENOTRECOVERABLE),
     }
 }
