@@ -278,7 +278,10 @@ impl Call {
         let step = enforce::arrive(thread, event);
         // SAFETY: by the contract.
         let slot = unsafe { self.record_released(thread) };
-        let returned = real();
+        // Who held it then may not hold it at this very moment.
+        let is_busy =
+            self.op.effect() == Effect::Destroy && step.is_some_and(|step| step.result == libc::EBUSY);
+        let returned = if is_busy { (self.returns)(libc::EBUSY) } else { real() };
         gate::returned(thread, slot, (self.result)(returned));
         if let Some(step) = step {
             if self.op.effect() == Effect::Destroy && (self.result)(returned) == 0 {

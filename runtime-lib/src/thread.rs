@@ -118,10 +118,12 @@ where
         Turn::Step(step) => enforce::is_thread(thread, step, &event, in_plan).then_some(step),
         _ => None,
     };
+    // One of code without hooks, before its first hook, is taken for the one that the plan joins.
+    let target = if in_plan == NONE { step.map_or(NONE, |step| step.aux) } else { in_plan };
     // SAFETY: the program's deadline.
     let is_past = || deadline.is_some_and(|(clock, at)| unsafe { sys::is_past(clock, at.cast()) });
     let outcome = match step.map(|step| step.result) {
-        Some(0) => turn::wait_outside(thread, slice, || in_plan, || is_past().then_some(libc::ETIMEDOUT)),
+        Some(0) => turn::wait_outside(thread, slice, || target, || is_past().then_some(libc::ETIMEDOUT)),
         Some(libc::EBUSY) => Some(libc::EBUSY),
         Some(libc::ETIMEDOUT) => match deadline {
             // SAFETY: as above.

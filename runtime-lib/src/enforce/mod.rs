@@ -277,8 +277,16 @@ fn introduce(thread: &Thread, event: &Event) {
         let is_first = |step: &&Step| step.op != Op::entry as u8 || event.op == Op::entry;
         steps.iter().find(is_first).filter(|step| fits(step, event))
     };
-    let by_object = |steps| first(steps).is_some_and(|step| objects::is_at(step.object, event.object));
-    let by_place = |steps| first(steps).is_some_and(|step| !objects::is_elsewhere(step, event));
+    let known = |step: &Step| plan::object_address(step.object).filter(|_| event.object != 0);
+    let by_object = |steps| {
+        first(steps).is_some_and(|step| {
+            objects::is_at(step.object, event.object) || known(step) == Some(event.object)
+        })
+    };
+    let by_place = |steps| {
+        let may_be = |step| known(step).is_none() && !objects::is_elsewhere(step, event);
+        first(steps).is_some_and(may_be)
+    };
     match plan::claim_foreign(by_object).or_else(|| plan::claim_foreign(by_place)) {
         Some(number) => {
             thread.follower.take_part(number);
