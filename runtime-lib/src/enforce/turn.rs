@@ -14,11 +14,14 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use covsched_core::plan::{Link, Progress, Step, BLOCKED, NONE, RUNNING, WAITING};
 use libc::{c_int, c_void};
 
-/// How often a thread looks before it sleeps, at most and at least: some 30 us, what it takes to sleep and be woken,
-/// and half a microsecond. Between them each thread learns: who looked in vain looks half as long the next
-/// time, since there may be more threads than processors.
-const MOST_LOOKS: u32 = 2048;
+/// How often a thread looks, at most and at least, before it lets others run: 2 us, and half of one. Between them each
+/// thread learns: who looked in vain looks half as long the next time.
+const MOST_LOOKS: u32 = 128;
 const LEAST_LOOKS: u32 = 32;
+/// How often it then lets others run before it sleeps. Two threads that take turns, and happen to be on one processor,
+/// stay there for ever if one sleeps whenever the other runs; as long as both want to run, they are soon on two.
+/// And an idle processor takes tens of microseconds to wake up.
+const YIELDS: u32 = 300;
 /// Every so many waits a thread tries again whether looking longer pays.
 const TRY_AGAIN: u32 = 32;
 
@@ -112,11 +115,23 @@ fn look_for(patience: &Patience, source: &Progress, is_there: impl Fn() -> bool)
         }
         // Who sleeps has to be woken first, and then to come here.
         let sleeps = look % 32 == 31 && source.state.load(Ordering::Relaxed) != RUNNING;
-        if sleeps || is_free() {
+        if sleeps {
+            break;
+        }
+        if is_free() {
             return false;
         }
     }
     patience.looks.set((patience.looks.get() / 2).max(LEAST_LOOKS));
+    for _ in 0..YIELDS {
+        sys::yield_now();
+        if is_there() {
+            return true;
+        }
+        if is_free() {
+            return false;
+        }
+    }
     false
 }
 
