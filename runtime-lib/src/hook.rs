@@ -140,22 +140,8 @@ impl Call {
     /// The object is live, as `real` needs it too.
     #[inline(always)]
     pub unsafe fn acquire(self, real: impl Fn() -> c_int + Copy) -> c_int {
-        let Some(thread) = current() else { return real() };
-        delay::point(thread);
         // SAFETY: by the contract.
-        unsafe {
-            let turn = self.acquire_in_turn(thread, real);
-            if let Taken::Returned(returned) = turn {
-                return returned;
-            }
-            if let Taken::Vanishing = turn {
-                wait_to_vanish();
-            }
-            let returned = real();
-            self.record_acquired(thread, gate::now(), (self.result)(returned));
-            delay::point(thread);
-            returned
-        }
+        unsafe { self.get(real, false) }
     }
 
     /// As [`Call::acquire`], for a lock that only threads of this process give up: if it had to wait, the one who
@@ -165,22 +151,27 @@ impl Call {
     /// As there.
     #[inline(always)]
     pub unsafe fn lock(self, real: impl Fn() -> c_int + Copy) -> c_int {
+        // SAFETY: by the contract.
+        unsafe { self.get(real, true) }
+    }
+
+    #[inline(always)]
+    unsafe fn get(self, real: impl Fn() -> c_int + Copy, is_given_up_here: bool) -> c_int {
         let Some(thread) = current() else { return real() };
         delay::point(thread);
-        // SAFETY: by the contract.
+        // SAFETY: the object is live, by the contract of acquire.
         unsafe {
-            let turn = self.acquire_in_turn(thread, real);
-            if let Taken::Returned(returned) = turn {
-                return returned;
+            match self.acquire_in_turn(thread, real) {
+                Taken::Returned(returned) => return returned,
+                Taken::Vanishing => wait_to_vanish(),
+                Taken::Freely => (),
             }
-            let mut time = gate::now();
+            let before = if is_given_up_here { gate::now() } else { 0 };
             let returned = real();
             let result = (self.result)(returned);
-            if result == libc::EOWNERDEAD {
-                // Its owner said nothing.
-                time = gate::now();
-            }
-            self.record_acquired(thread, time, result);
+            // An owner that died said nothing.
+            let is_told = is_given_up_here && result != libc::EOWNERDEAD;
+            self.record_acquired(thread, if is_told { before } else { gate::now() }, result);
             delay::point(thread);
             returned
         }
@@ -458,7 +449,7 @@ enum Taken {
     Returned(c_int),
     /// There is no plan: it has not been tried.
     Freely,
-    /// Likewise; but in the plan the thread is cancelled in it, which is only so for [`Call::acquire`].
+    /// Likewise; but in the plan the thread is cancelled in it.
     Vanishing,
 }
 

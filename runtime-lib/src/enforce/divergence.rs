@@ -8,7 +8,7 @@ use crate::{real, sys};
 use core::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use covsched_core::hooks::ObjectClass;
 use covsched_core::plan::{
-    Divergence, DivergenceKind, Link, LinkOrNone, NONE, STATE_DIVERGED, STATE_DIVERGING, STATE_FOLLOWING,
+    Divergence, DivergenceKind, Link, NONE, STATE_DIVERGED, STATE_DIVERGING, STATE_FOLLOWING,
 };
 use covsched_core::rawlog::RESULT_PENDING;
 
@@ -22,25 +22,23 @@ pub fn set_reaction(ends: bool, exit_code: i32) {
     EXIT_CODE.store(exit_code, Ordering::Relaxed);
 }
 
-const NOTHING: LinkOrNone = [NONE, 0];
-
 /// The thread did something else than its next step.
 #[cold]
 pub fn found(thread: &Thread, kind: DivergenceKind, event: &Event) {
     let result = if kind == DivergenceKind::OtherResult { event.result } else { RESULT_PENDING };
     let tenant =
         if event.op.class() == ObjectClass::Thread { NONE } else { objects::tenant_of(event.object) };
-    report(describe(thread, kind, event, tenant, result, NOTHING));
+    report(describe(thread, kind, event, tenant, result));
 }
 
 /// The thread did the right thing to another thread, which has this number in the plan.
 #[cold]
 pub fn found_other_thread(thread: &Thread, event: &Event, other: u32) {
-    report(describe(thread, DivergenceKind::OtherObject, event, other, RESULT_PENDING, NOTHING));
+    report(describe(thread, DivergenceKind::OtherObject, event, other, RESULT_PENDING));
 }
 
-/// The thread waits for a step that nobody can do, or has not done for too long; `event` is what it wants to do if
-/// it waits for no step.
+/// The thread waits for a step that nobody can do, or has not done for too long. `wants` is what it would do after its
+/// last step.
 #[cold]
 pub fn found_waiting(thread: u32, position: u32, kind: DivergenceKind, wants: Option<Event>, link: Link) {
     let (op, site) = wants.map_or((NONE, 0), |event| (event.op as u32, event.site.0));
@@ -57,14 +55,7 @@ pub fn found_waiting(thread: u32, position: u32, kind: DivergenceKind, wants: Op
     });
 }
 
-fn describe(
-    thread: &Thread,
-    kind: DivergenceKind,
-    event: &Event,
-    object: u32,
-    result: i32,
-    waits_for: LinkOrNone,
-) -> Divergence {
+fn describe(thread: &Thread, kind: DivergenceKind, event: &Event, object: u32, result: i32) -> Divergence {
     Divergence {
         kind: kind as u32,
         thread: thread.follower.number(),
@@ -74,7 +65,7 @@ fn describe(
         actual_address: event.object as u64,
         actual_object: object,
         actual_result: result,
-        waits_for,
+        waits_for: [NONE, 0],
     }
 }
 

@@ -39,7 +39,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, Ordering};
 use covsched_core::hooks::{Effect, ObjectClass, Op};
 use covsched_core::plan::{
-    DivergenceKind, Progress, Step, ENDED, NONE, NOT_MADE, OBJECT_SHARED, PLAN_COMPLETE, RUNNING,
+    DivergenceKind, Progress, Step, ENDED, MANY, NONE, NOT_MADE, OBJECT_SHARED, PLAN_COMPLETE, RUNNING,
     THREAD_CANCELLED, THREAD_ENDS, THREAD_FOREIGN, THREAD_SIGNALLED,
 };
 use covsched_core::rawlog::Phase;
@@ -358,7 +358,7 @@ pub fn done(thread: &Thread, step: &'static Step) {
         progress.clock.store(thread.clock.get().max(thread.handler_clock.get()), Ordering::Relaxed);
     }
     progress.followed.store(position, Ordering::Relaxed);
-    if u32::from(step.before) + u32::from(step.after == covsched_core::plan::MANY) != 0 {
+    if step.before != 0 || step.after == MANY {
         turn::publish(follower.number(), progress, step, position);
     }
 }

@@ -30,6 +30,9 @@ const TRY_AGAIN: u32 = 32;
 const FIRST_DOUBT: u64 = 100;
 const LAST_DOUBT: u64 = 1600;
 
+/// What a thread waits for that waits for no step.
+const NO_STEP: Link = Link { thread: NONE, position: 0 };
+
 /// Scheduled timeouts do not wait for their deadline.
 static FAST_TIMEOUTS: AtomicBool = AtomicBool::new(false);
 
@@ -174,7 +177,7 @@ pub fn wait_at_the_end(thread: &Thread, event: &Event, is_cut_off: bool) -> bool
     // So that a report can say what it wanted.
     thread.follower.wanted.set(Some(*event));
     let is_over = || is_cut_off && stuck::steps_done() >= plan::steps();
-    sleep_while(thread, own, Link { thread: NONE, position: 0 }, || !is_over())
+    sleep_while(thread, own, NO_STEP, || !is_over())
 }
 
 /// Sleeps until a signal has come and its handler has run, or somebody has posted: true. False if there is no
@@ -194,7 +197,7 @@ pub fn wait_for_signal(thread: &Thread, has_units: impl Fn() -> bool) -> bool {
         if sys::sleep_with_signals(FIRST_DOUBT, &mask) {
             break true;
         }
-        stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt);
+        stuck::look(thread, NO_STEP, &mut doubt);
     };
     sys::restore_signals(mask);
     came
@@ -271,7 +274,7 @@ pub fn wait_outside(
         if by != NONE {
             begin_blocked(thread, by);
         }
-        stuck::look(thread, Link { thread: NONE, position: 0 }, &mut doubt);
+        stuck::look(thread, NO_STEP, &mut doubt);
         end_blocked(thread);
         if is_free() {
             return None;
