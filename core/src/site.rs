@@ -40,6 +40,8 @@ pub enum SiteKind {
     Entry = 2,
     /// A return of main or of a thread function.
     Exit = 3,
+    /// An epoch marker.
+    Epoch = 4,
 }
 
 impl SiteKind {
@@ -50,18 +52,21 @@ impl SiteKind {
             SiteKind::Derived => "derived",
             SiteKind::Entry => "entry",
             SiteKind::Exit => "exit",
+            SiteKind::Epoch => "epoch",
         }
     }
 
     /// The kind with this number in a table.
     pub fn from_index(index: u8) -> Option<SiteKind> {
-        [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit].get(usize::from(index)).copied()
+        [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit, SiteKind::Epoch]
+            .get(usize::from(index))
+            .copied()
     }
 }
 
 /// Makes a site's id. `file` is, for a function that is internal to its translation unit, the file that defines it
 /// (so that a static function of a header, like libstdc++'s `__gthread_mutex_lock`, has the same sites in every unit;
-/// the unit's source file where debug info does not say), else empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry and exit;
+/// the unit's source file where debug info does not say), else empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry, exit and epoch markers;
 /// `ordinal` counts, from 0, the function's sites of that kind and callee in the order of its instructions.
 pub fn site_id(function: &str, file: &str, kind: SiteKind, callee: &str, ordinal: u32) -> SiteId {
     let hash = Hasher::default().field(function).field(file).field(kind.name()).field(callee);
@@ -134,7 +139,8 @@ pub struct Registration {
 
 /// [`Registration::active`]: every marker is to be called.
 pub const ALL_MARKERS: u8 = 1;
-/// [`Registration::active`]: those of derived calls need not be: the run follows a plan and is not recorded.
+/// [`Registration::active`]: those of derived calls and of epochs need not be: the run follows a plan and is not
+/// recorded.
 pub const NO_DERIVED_MARKERS: u8 = 2;
 
 /// Head of a translation unit's bitcode in [`BITCODE_SECTION`]; the unit's name and the bitcode follow, then

@@ -152,13 +152,24 @@ void cov_demangle(CovText name, void (*take)(void *, CovText), void *context);
 
 // --- Passes -------------------------------------------------------------------------------------------------
 
-enum CovPass : uint8_t { COV_NO_PASS, COV_INSTRUMENT, COV_LOWER, COV_PRINT_SITES };
+enum CovPass : uint8_t {
+  COV_NO_PASS,
+  COV_INSTRUMENT,
+  COV_LOWER,
+  COV_PRINT_SITES,
+  COV_EPOCH_MARKERS,
+  COV_SYNC_UNROLL,
+  COV_PRINT_EPOCHS,
+  COV_VERIFY_EPOCHS,
+};
 
 struct CovPassCallbacks {
   /// Reads one element of -passes; gives the pass's parameters, which `drop` frees.
   CovPass (*parse)(CovText text, void **parameters);
   /// The same for a pass at an extension point.
   void *(*from_environment)(CovPass pass);
+  /// The passes to run before COV_INSTRUMENT there, by number from 0; COV_NO_PASS after the last.
+  CovPass (*before)(size_t number, void **parameters);
   /// Runs it; true if the module changed.
   bool (*run)(CovPass pass, const void *parameters, LLVMModuleRef module);
   void (*drop)(void *parameters);

@@ -185,6 +185,7 @@ pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
 pub(crate) struct PassCallbacks {
     pub(crate) parse: extern "C" fn(Text, *mut *mut c_void) -> u8,
     pub(crate) from_environment: extern "C" fn(u8) -> *mut c_void,
+    pub(crate) before: extern "C" fn(usize, *mut *mut c_void) -> u8,
     pub(crate) run: extern "C" fn(u8, *const c_void, LLVMModuleRef) -> bool,
     pub(crate) drop: extern "C" fn(*mut c_void),
 }
