@@ -78,6 +78,7 @@ struct CovInst {
 enum CovWord : uint8_t { COV_PTR, COV_INT, COV_UINT, COV_ULONG, COV_SITE, COV_VOID, COV_NEVER };
 
 enum CovSeverity : uint8_t { COV_ERROR, COV_WARNING };
+enum CovRemark : uint8_t { COV_DONE, COV_MISSED, COV_ANALYSIS };
 
 // --- Reading ------------------------------------------------------------------------------------------------
 
@@ -149,6 +150,57 @@ void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 /// Through the context, so that each tool reports in its own way. `at`: instruction, function or null.
 void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, CovText message);
 void cov_demangle(CovText name, void (*take)(void *, CovText), void *context);
+
+/// An optimization remark of `sync-unroll` at a DILocation, which may be null.
+void cov_remark(LLVMValueRef function, LLVMMetadataRef place, CovRemark kind, CovText message);
+
+// --- Unrolling ----------------------------------------------------------------------------------------------
+
+/// What became of a loop.
+enum CovUnrolled : uint8_t {
+  COV_NOT_UNROLLED,            // never given out
+  COV_UNROLLED_FULLY,          // `times` iterations, no loop is left
+  COV_UNROLLED_FULLY_AT_MOST,  // the same with exits between them
+  COV_UNROLLED_CONSTANT,       // the number of iterations is a constant: no remainder
+  COV_UNROLLED_REMAINDER,      // what does not divide runs in a loop of its own, or once if `times` is 2
+  COV_UNROLLED_EXITS,          // every copy has all exits
+  COV_LEFT_OPTNONE,
+  COV_LEFT_COROUTINE,
+  COV_LEFT_FUNCLETS,
+  COV_LEFT_RETURNS_TWICE,
+  COV_LEFT_DONE,               // cov_unroll did it before
+  COV_LEFT_DISABLED,           // llvm.loop.unroll.disable
+  COV_LEFT_LANDING_HEADER,     // begins where an exception lands
+  COV_LEFT_ADDRESS_TAKEN,      // of a block
+  COV_LEFT_INDIRECTBR,
+  COV_LEFT_CALLBR,
+  COV_LEFT_NODUPLICATE,
+  COV_LEFT_CONVERGENT,
+  COV_LEFT_TOO_LARGE,
+  COV_LEFT_REFUSED,            // LLVM's unroller did not want it
+};
+
+struct CovLoopResult {
+  uint32_t header;        // as it was given
+  uint32_t times;
+  CovUnrolled result;
+  CovLocation location;   // where the loop starts
+  LLVMMetadataRef place;  // the same as a DILocation, or null
+};
+
+/// Unrolls the loops of a function whose headers have these places among its blocks, inner ones first. A call of
+/// `marker` in a loop's header is then once in what is left of the loop, and once in the remainder. If no loop can be
+/// unrolled, the function is not changed; false then. A header without loop is passed over.
+bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor, CovText marker,
+                void (*visit)(void *, const CovLoopResult *), void *context);
+
+// --- Counting -----------------------------------------------------------------------------------------------
+
+/// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.
+LLVMValueRef cov_thread_counter(LLVMModuleRef module, CovText name);
+/// Every block of a function adds the number of its instructions to the counter. False if it was done before, or if
+/// the function has no place for it.
+bool cov_count_instructions(LLVMValueRef function, LLVMValueRef counter);
 
 // --- Passes -------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
 //! The C++ bridge, declared: the same functions as in `cpp/bridge.h`, and the enums that its small integers
 //! become. Only `ir` names anything in here.
 
-use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use std::ffi::{c_char, c_void};
 
 use covsched_core::hooks::Word;
@@ -178,6 +178,16 @@ impl Severity {
     }
 }
 
+/// As `CovLoopResult`.
+#[repr(C)]
+pub(crate) struct RawLoopResult {
+    pub(crate) header: u32,
+    pub(crate) times: u32,
+    pub(crate) result: u8,
+    pub(crate) location: RawLocation,
+    pub(crate) place: LLVMMetadataRef,
+}
+
 pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
 
 /// As `CovPassCallbacks`.
@@ -290,6 +300,20 @@ extern "C" {
 
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);
+
+    pub(crate) fn cov_remark(function: LLVMValueRef, place: LLVMMetadataRef, kind: u8, message: Text);
+
+    pub(crate) fn cov_unroll(
+        function: LLVMValueRef,
+        headers: *const u32,
+        count: usize,
+        factor: u32,
+        marker: Text,
+        visit: extern "C" fn(*mut c_void, *const RawLoopResult),
+        context: *mut c_void,
+    ) -> bool;
+    pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
+    pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;
 
     pub(crate) fn cov_register_passes(pass_builder: *mut c_void, callbacks: *const PassCallbacks);
 

@@ -5,6 +5,7 @@
 //! used after it was replaced; the methods that replace take it by value and say so.
 
 pub(crate) mod bridge;
+pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
@@ -291,6 +292,14 @@ impl<'m> Module<'m> {
         }
     }
 
+    /// The thread's own 64-bit counter of this name; `None` if the program uses the name for something else.
+    pub fn thread_counter(self, name: &str) -> Option<Global<'m>> {
+        // SAFETY: see above.
+        optional(unsafe { bridge::cov_thread_counter(self.0, Text::new(name)) }, |raw| {
+            Global(raw, PhantomData)
+        })
+    }
+
     /// The module as bitcode.
     pub fn bitcode(self) -> Vec<u8> {
         // SAFETY: see above.
@@ -385,6 +394,12 @@ impl<'m> Function<'m> {
     pub fn gather_allocas(self) {
         // SAFETY: see above.
         unsafe { bridge::cov_gather_allocas(self.0) }
+    }
+
+    /// Lets every block add the number of its instructions to a counter. False if nothing was changed.
+    pub fn count_instructions(self, counter: Global<'m>) -> bool {
+        // SAFETY: see above.
+        unsafe { bridge::cov_count_instructions(self.0, counter.0) }
     }
 
     /// This function as a place whose line a marker gets.

@@ -1,0 +1,219 @@
+//! Unrolling, as LLVM's own unroller does it, and remarks about it.
+
+use super::bridge::{self, RawLoopResult, Text};
+use super::{Function, Location};
+use llvm_plugin::inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::ptr::null_mut;
+
+/// What became of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unrolled {
+    /// No loop is left.
+    Fully {
+        /// How many iterations there are.
+        iterations: u32,
+        /// It may leave after fewer.
+        at_most: bool,
+    },
+    /// A loop is left; each of its iterations does this many of before.
+    Partly {
+        /// How many.
+        times: u32,
+        /// Where it ends.
+        ends: Ends,
+    },
+    /// It is as it was.
+    Left(Obstacle),
+}
+
+/// How a loop that was partly unrolled ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ends {
+    /// The number of iterations is a constant.
+    Constant,
+    /// What does not divide is done apart.
+    Remainder,
+    /// Every copy of the body can leave.
+    Anywhere,
+}
+
+/// Why a loop is as it was.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Obstacle {
+    /// Its function is `optnone`.
+    Optnone,
+    /// Its function is a coroutine.
+    Coroutine,
+    /// Its function handles exceptions in funclets.
+    Funclets,
+    /// Its function calls setjmp or the like.
+    ReturnsTwice,
+    /// It was unrolled before.
+    Done,
+    /// The programmer does not want it.
+    Disabled,
+    /// It begins where exceptions land.
+    LandingHeader,
+    /// The address of one of its labels is taken.
+    AddressTaken,
+    /// It jumps to a label by address.
+    Indirectbr,
+    /// It has an `asm goto`.
+    Callbr,
+    /// It makes a call that must not be copied.
+    Noduplicate,
+    /// It makes a call that must not depend on more conditions.
+    Convergent,
+    /// The copies would be too many instructions.
+    TooLarge,
+    /// LLVM's unroller refuses it.
+    Refused,
+}
+
+impl Obstacle {
+    /// In words, after "not unrolled: ".
+    pub fn describe(self) -> &'static str {
+        match self {
+            Obstacle::Optnone => {
+                "the function is optnone (-O0): compile with -O1 or -Xclang -disable-O0-optnone"
+            }
+            Obstacle::Coroutine => "the function is a coroutine",
+            Obstacle::Funclets => "the function has exception funclets",
+            Obstacle::ReturnsTwice => "the function calls setjmp or another function that returns twice",
+            Obstacle::Done => "it is unrolled already",
+            Obstacle::Disabled => "#pragma nounroll or an earlier unroller forbids it",
+            Obstacle::LandingHeader => "it begins where exceptions land",
+            Obstacle::AddressTaken => "the address of a label in it is taken",
+            Obstacle::Indirectbr => "it has a computed goto (indirectbr)",
+            Obstacle::Callbr => "it has an asm goto (callbr)",
+            Obstacle::Noduplicate => "it has a call that must not be duplicated (noduplicate)",
+            Obstacle::Convergent => "it has a convergent call",
+            Obstacle::TooLarge => "it would have more than 100000 instructions",
+            Obstacle::Refused => "LLVM's unroller refuses it: it is not in simplified form",
+        }
+    }
+}
+
+impl Unrolled {
+    fn from_raw(raw: u8, times: u32) -> Unrolled {
+        let partly = |ends| Unrolled::Partly { times, ends };
+        match raw {
+            1 => Unrolled::Fully { iterations: times, at_most: false },
+            2 => Unrolled::Fully { iterations: times, at_most: true },
+            3 => partly(Ends::Constant),
+            4 => partly(Ends::Remainder),
+            5 => partly(Ends::Anywhere),
+            6 => Unrolled::Left(Obstacle::Optnone),
+            7 => Unrolled::Left(Obstacle::Coroutine),
+            8 => Unrolled::Left(Obstacle::Funclets),
+            9 => Unrolled::Left(Obstacle::ReturnsTwice),
+            10 => Unrolled::Left(Obstacle::Done),
+            11 => Unrolled::Left(Obstacle::Disabled),
+            12 => Unrolled::Left(Obstacle::LandingHeader),
+            13 => Unrolled::Left(Obstacle::AddressTaken),
+            14 => Unrolled::Left(Obstacle::Indirectbr),
+            15 => Unrolled::Left(Obstacle::Callbr),
+            16 => Unrolled::Left(Obstacle::Noduplicate),
+            17 => Unrolled::Left(Obstacle::Convergent),
+            18 => Unrolled::Left(Obstacle::TooLarge),
+            19 => Unrolled::Left(Obstacle::Refused),
+            _ => unreachable!("the bridge knows nineteen results"),
+        }
+    }
+
+    /// In words.
+    pub fn describe(self) -> String {
+        match self {
+            Unrolled::Fully { iterations: 1, at_most: false } => "unrolled fully, 1 iteration".to_owned(),
+            Unrolled::Fully { iterations, at_most: false } => {
+                format!("unrolled fully, {iterations} iterations")
+            }
+            Unrolled::Fully { iterations, at_most: true } => {
+                format!("unrolled fully, at most {iterations} iterations")
+            }
+            Unrolled::Partly { times, ends: Ends::Constant } => {
+                format!("unrolled {times} times, the number of iterations is a constant")
+            }
+            Unrolled::Partly { times, ends: Ends::Remainder } => {
+                format!("unrolled {times} times with remainder")
+            }
+            Unrolled::Partly { times, ends: Ends::Anywhere } => {
+                format!("unrolled {times} times with all exits")
+            }
+            Unrolled::Left(obstacle) => format!("not unrolled: {}", obstacle.describe()),
+        }
+    }
+}
+
+/// A loop that was given to [`Function::unroll_loops`].
+#[derive(Clone, Debug)]
+pub struct UnrolledLoop<'m> {
+    /// The place of its header among the function's blocks, as it was.
+    pub header: u32,
+    /// What became of it.
+    pub what: Unrolled,
+    /// Where it starts in the source.
+    pub location: Location,
+    place: Place<'m>,
+}
+
+/// A source location, for remarks.
+#[derive(Clone, Copy, Debug)]
+struct Place<'m>(LLVMMetadataRef, PhantomData<&'m ()>);
+
+/// Which option of a compiler shows a remark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remark {
+    /// `-Rpass=sync-unroll`.
+    Done,
+    /// `-Rpass-missed=sync-unroll`.
+    Missed,
+    /// `-Rpass-analysis=sync-unroll`.
+    Analysis,
+}
+
+// SAFETY of the calls below: as in the parent module.
+impl<'m> Function<'m> {
+    /// Unrolls the loops whose headers have these places among the function's blocks, and gives what became of each.
+    /// A call of `marker` in a header is there once afterwards. Instructions of the function may be gone.
+    pub fn unroll_loops(self, headers: &[u32], factor: u32, marker: &str) -> Vec<UnrolledLoop<'m>> {
+        extern "C" fn visit(context: *mut c_void, raw: *const RawLoopResult) {
+            // SAFETY: both are given by the call below.
+            let (found, raw) = unsafe { (&mut *context.cast::<Vec<UnrolledLoop<'_>>>(), &*raw) };
+            found.push(UnrolledLoop {
+                header: raw.header,
+                what: Unrolled::from_raw(raw.result, raw.times),
+                location: Location::from_raw(raw.location),
+                place: Place(raw.place, PhantomData),
+            });
+        }
+        let mut found: Vec<UnrolledLoop<'m>> = Vec::new();
+        // SAFETY: see above.
+        unsafe {
+            bridge::cov_unroll(
+                self.0,
+                headers.as_ptr(),
+                headers.len(),
+                factor,
+                Text::new(marker),
+                visit,
+                (&raw mut found).cast(),
+            );
+        }
+        found
+    }
+
+    /// An optimization remark of `sync-unroll` about a loop, or about the function.
+    pub fn remark(self, about: Option<&UnrolledLoop<'m>>, kind: Remark, message: &str) {
+        let place = about.map_or(null_mut(), |about| about.place.0);
+        let kind = match kind {
+            Remark::Done => 0,
+            Remark::Missed => 1,
+            Remark::Analysis => 2,
+        };
+        // SAFETY: see above.
+        unsafe { bridge::cov_remark(self.0, place, kind, Text::new(message)) }
+    }
+}
