@@ -228,18 +228,20 @@ enum CovUnrolled : uint8_t {
 };
 
 struct CovLoopResult {
-  uint32_t header;        // as it was given
+  uint32_t header;  // as it was given
   uint32_t times;
   CovUnrolled result;
-  CovLocation location;   // where the loop starts
-  LLVMMetadataRef place;  // the same as a DILocation, or null
 };
 
 /// Unrolls the loops of a function whose headers have these places among its blocks, inner ones first. A call of
 /// `marker` in a loop's header is then once in what is left of the loop, and once in the remainder. If no loop can be
-/// unrolled, the function is not changed; false then. A header without loop is passed over.
-bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor, CovText marker,
-                void (*visit)(void *, const CovLoopResult *), void *context);
+/// unrolled, the function is not changed; false then. A header without loop is passed over. `heed_disabled`:
+/// llvm.loop.unroll.disable is an obstacle.
+bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor,
+                bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
+                void *context);
+/// Whether there are several loops with metadata and all have llvm.loop.unroll.disable, those aside that are done.
+bool cov_disables_all_unrolling(LLVMModuleRef module);
 
 // --- Counting -----------------------------------------------------------------------------------------------
 

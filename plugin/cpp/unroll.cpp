@@ -7,7 +7,7 @@
 
 #include "bridge.h"
 #include "llvm-c/Core.h"
-#include "llvm-c/DebugInfo.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/EHPersonalities.h"
@@ -16,7 +16,6 @@
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
@@ -38,6 +37,8 @@ namespace {
 
 /// Loop metadata of loops that cov_unroll did; llvm.loop.unroll.disable alone may be the programmer's.
 constexpr const char *DoneMark = "covsched.unrolled";
+
+constexpr const char *Disabled = "llvm.loop.unroll.disable";
 
 /// No program needs a longer body, and LLVM's passes take forever on one.
 constexpr size_t MostInstructions = 100000;
@@ -63,7 +64,6 @@ struct Analyses {
 struct Candidate {
   uint32_t Header;
   Loop *L;
-  DebugLoc Start;
   CovUnrolled Result;
   uint32_t Times;
 };
@@ -80,10 +80,10 @@ CovUnrolled functionObstacle(const Function &F) {
   return COV_NOT_UNROLLED;
 }
 
-CovUnrolled loopObstacle(const Loop &L, uint32_t Factor) {
+CovUnrolled loopObstacle(const Loop &L, uint32_t Factor, bool HeedDisabled) {
   if (findOptionMDForLoop(&L, DoneMark))
     return COV_LEFT_DONE;
-  if (findOptionMDForLoop(&L, "llvm.loop.unroll.disable"))
+  if (HeedDisabled && findOptionMDForLoop(&L, Disabled))
     return COV_LEFT_DISABLED;
   if (L.getHeader()->isEHPad())
     return COV_LEFT_LANDING_HEADER;
@@ -226,8 +226,23 @@ void unrollOne(Candidate &C, uint32_t Factor, StringRef Marker, Function &F, Fun
 
 extern "C" {
 
-bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor, CovText marker,
-                void (*visit)(void *, const CovLoopResult *), void *context) {
+bool cov_disables_all_unrolling(LLVMModuleRef module) {
+  SmallPtrSet<const MDNode *, 16> Loops;
+  for (const Function &F : *unwrap(module))
+    for (const BasicBlock &Block : F) {
+      MDNode *Id = Block.getTerminator()->getMetadata(LLVMContext::MD_loop);
+      if (!Id || findOptionMDForLoopID(Id, DoneMark))
+        continue;
+      if (!findOptionMDForLoopID(Id, Disabled))
+        return false;
+      Loops.insert(Id);
+    }
+  return Loops.size() > 1;
+}
+
+bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor,
+                bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
+                void *context) {
   Function &F = *unwrap<Function>(function);
   Analyses All;
   FunctionAnalysisManager &FAM = All.Functions;
@@ -244,9 +259,9 @@ bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, ui
       Loop *L = LI.getLoopFor(Blocks[headers[I]]);
       if (!L || L->getHeader() != Blocks[headers[I]])
         continue;
-      CovUnrolled Own = Obstacle ? Obstacle : loopObstacle(*L, factor);
+      CovUnrolled Own = Obstacle ? Obstacle : loopObstacle(*L, factor, heed_disabled);
       Some |= Own == COV_NOT_UNROLLED;
-      Candidates.push_back({headers[I], L, L->getStartLoc(), Own, 0});
+      Candidates.push_back({headers[I], L, Own, 0});
     }
   }
   if (Some) {
@@ -264,11 +279,7 @@ bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, ui
         unrollOne(C, factor, str(marker), F, FAM);
   }
   for (const Candidate &C : Candidates) {
-    CovLoopResult Result = {C.Header, C.Times, C.Result, {covsched::text(""), 0, 0}, nullptr};
-    if (DILocation *Location = C.Start.get()) {
-      Result.location = {covsched::text(Location->getFilename()), Location->getLine(), Location->getColumn()};
-      Result.place = wrap(static_cast<Metadata *>(Location));
-    }
+    CovLoopResult Result = {C.Header, C.Times, C.Result};
     visit(context, &Result);
   }
   return Some;

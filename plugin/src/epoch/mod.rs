@@ -1,20 +1,22 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 
+pub mod count;
 pub mod extract;
 pub mod graph;
 pub mod program;
+mod unroll;
 
 use crate::ir::Module;
 use crate::parameters::{EpochOptions, PrintOptions, UnrollOptions};
 
 /// `epoch-markers`. Returns whether the module changed.
-pub fn place_markers(_module: Module<'_>, _options: EpochOptions) -> bool {
-    false
+pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
+    options.count_instructions && count::count_instructions(module)
 }
 
 /// `sync-unroll`. Returns whether the module changed.
-pub fn unroll(_module: Module<'_>, _options: UnrollOptions) -> bool {
-    false
+pub fn unroll(module: Module<'_>, options: UnrollOptions) -> bool {
+    unroll::unroll(module, options)
 }
 
 /// `print<covsched-epochs>`.

@@ -230,8 +230,6 @@ pub(crate) struct RawLoopResult {
     pub(crate) header: u32,
     pub(crate) times: u32,
     pub(crate) result: u8,
-    pub(crate) location: RawLocation,
-    pub(crate) place: LLVMMetadataRef,
 }
 
 pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
@@ -365,10 +363,12 @@ extern "C" {
         headers: *const u32,
         count: usize,
         factor: u32,
+        heed_disabled: bool,
         marker: Text,
         visit: extern "C" fn(*mut c_void, *const RawLoopResult),
         context: *mut c_void,
     ) -> bool;
+    pub(crate) fn cov_disables_all_unrolling(module: LLVMModuleRef) -> bool;
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;
 

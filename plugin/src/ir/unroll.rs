@@ -1,10 +1,9 @@
 //! Unrolling, as LLVM's own unroller does it, and remarks about it.
 
 use super::bridge::{self, RawLoopResult, Text};
-use super::{Function, Location};
-use llvm_plugin::inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use super::flow::Place;
+use super::{Function, Module};
 use std::ffi::c_void;
-use std::marker::PhantomData;
 use std::ptr::null_mut;
 
 /// What became of a loop.
@@ -83,7 +82,7 @@ impl Obstacle {
             Obstacle::Funclets => "the function has exception funclets",
             Obstacle::ReturnsTwice => "the function calls setjmp or another function that returns twice",
             Obstacle::Done => "it is unrolled already",
-            Obstacle::Disabled => "#pragma nounroll or an earlier unroller forbids it",
+            Obstacle::Disabled => "#pragma nounroll (or -O1, -fno-unroll-loops) forbids it",
             Obstacle::LandingHeader => "it begins where exceptions land",
             Obstacle::AddressTaken => "the address of a label in it is taken",
             Obstacle::Indirectbr => "it has a computed goto (indirectbr)",
@@ -147,22 +146,6 @@ impl Unrolled {
     }
 }
 
-/// A loop that was given to [`Function::unroll_loops`].
-#[derive(Clone, Debug)]
-pub struct UnrolledLoop<'m> {
-    /// The place of its header among the function's blocks, as it was.
-    pub header: u32,
-    /// What became of it.
-    pub what: Unrolled,
-    /// Where it starts in the source.
-    pub location: Location,
-    place: Place<'m>,
-}
-
-/// A source location, for remarks.
-#[derive(Clone, Copy, Debug)]
-struct Place<'m>(LLVMMetadataRef, PhantomData<&'m ()>);
-
 /// Which option of a compiler shows a remark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Remark {
@@ -174,30 +157,46 @@ pub enum Remark {
     Analysis,
 }
 
+/// How to unroll.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Manner<'a> {
+    /// How many iterations one of the loop that is left has.
+    pub factor: u32,
+    /// Whether `llvm.loop.unroll.disable` is an obstacle.
+    pub heed_disabled: bool,
+    /// The function whose call in a header is there once afterwards.
+    pub marker: &'a str,
+}
+
 // SAFETY of the calls below: as in the parent module.
+impl Module<'_> {
+    /// Whether all of its loops, and at least two, are not to be unrolled by LLVM. Those that covsched did are not
+    /// asked.
+    pub fn disables_all_unrolling(self) -> bool {
+        // SAFETY: see above.
+        unsafe { bridge::cov_disables_all_unrolling(self.0) }
+    }
+}
+
 impl<'m> Function<'m> {
-    /// Unrolls the loops whose headers have these places among the function's blocks, and gives what became of each.
-    /// A call of `marker` in a header is there once afterwards. Instructions of the function may be gone.
-    pub fn unroll_loops(self, headers: &[u32], factor: u32, marker: &str) -> Vec<UnrolledLoop<'m>> {
+    /// Unrolls the loops whose headers have these places among the function's blocks, and gives what became of each, by
+    /// header. Instructions of the function may be gone.
+    pub fn unroll_loops(self, headers: &[u32], manner: Manner<'_>) -> Vec<(u32, Unrolled)> {
         extern "C" fn visit(context: *mut c_void, raw: *const RawLoopResult) {
             // SAFETY: both are given by the call below.
-            let (found, raw) = unsafe { (&mut *context.cast::<Vec<UnrolledLoop<'_>>>(), &*raw) };
-            found.push(UnrolledLoop {
-                header: raw.header,
-                what: Unrolled::from_raw(raw.result, raw.times),
-                location: Location::from_raw(raw.location),
-                place: Place(raw.place, PhantomData),
-            });
+            let (found, raw) = unsafe { (&mut *context.cast::<Vec<(u32, Unrolled)>>(), &*raw) };
+            found.push((raw.header, Unrolled::from_raw(raw.result, raw.times)));
         }
-        let mut found: Vec<UnrolledLoop<'m>> = Vec::new();
+        let mut found: Vec<(u32, Unrolled)> = Vec::new();
         // SAFETY: see above.
         unsafe {
             bridge::cov_unroll(
                 self.0,
                 headers.as_ptr(),
                 headers.len(),
-                factor,
-                Text::new(marker),
+                manner.factor,
+                manner.heed_disabled,
+                Text::new(manner.marker),
                 visit,
                 (&raw mut found).cast(),
             );
@@ -205,9 +204,9 @@ impl<'m> Function<'m> {
         found
     }
 
-    /// An optimization remark of `sync-unroll` about a loop, or about the function.
-    pub fn remark(self, about: Option<&UnrolledLoop<'m>>, kind: Remark, message: &str) {
-        let place = about.map_or(null_mut(), |about| about.place.0);
+    /// An optimization remark of `sync-unroll`, at a place or about the function.
+    pub fn remark(self, place: Option<Place<'m>>, kind: Remark, message: &str) {
+        let place = place.map_or(null_mut(), |place| place.0);
         let kind = match kind {
             Remark::Done => 0,
             Remark::Missed => 1,
