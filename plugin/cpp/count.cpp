@@ -75,8 +75,9 @@ bool cov_count_instructions(LLVMValueRef function, LLVMValueRef counter) {
     IRBuilder<> Builder(&Block, At);
     Builder.SetCurrentDebugLocation(DebugLoc());
     Value *Counter = unwrap(counter);
-    LoadInst *Old = Builder.CreateLoad(Builder.getInt64Ty(), Counter);
-    StoreInst *New = Builder.CreateStore(Builder.CreateAdd(Old, Builder.getInt64(Found->second)), Counter);
+    LoadInst *Old = Builder.CreateAlignedLoad(Builder.getInt64Ty(), Counter, Align(8));
+    Value *Sum = Builder.CreateAdd(Old, Builder.getInt64(Found->second));
+    StoreInst *New = Builder.CreateAlignedStore(Sum, Counter, Align(8));
     // The counter is ours, not the program's: no sanitizer looks at it.
     Old->setMetadata(LLVMContext::MD_nosanitize, Own);
     New->setMetadata(LLVMContext::MD_nosanitize, Own);
