@@ -62,7 +62,7 @@ def link(options, source, bitcode, level, app):
 
 
 def transform(options, bitcode, order, factor, level, to):
-    """Runs the passes; gives what sync-unroll has said in numbers."""
+    """Runs the passes, and those of the level."""
     passes = [name.format(factor) for name in ORDERS[order]]
     whole = ";whole-program" if "whole" in order else ""
     passes += ["verify", f"verify<covsched-epochs{whole}>", f"default<{level[1:]}>", "verify"]
@@ -85,13 +85,14 @@ def check(options, number, source):
         transform(options, bitcode[level], order, factor, level, base + ".bc")
         link(options, source, base + ".bc", level, base)
         what = f"{os.path.basename(source)}: {order}, factor {factor}, {level}"
-        done = run(base, *special.args)
-        if same(done) != same(wanted):
-            raise SystemExit(f"{what}\nwanted: {wanted}\ngot: {done}")
+        runs = [run(base, *special.args)]
         # The first is recorded, too: its sites must be known, duplicated ones included.
         if turn == 0:
-            must(covsched(options), "record", "-o", base + ".sched", "--", base, *special.args)
+            runs.append(run(covsched(options), "record", "-o", base + ".sched", "--", base, *special.args))
             must(covsched(options), "verify", base + ".sched")
+        for done in runs:
+            if same(done) != same(wanted):
+                raise AssertionError(f"{what}\nwanted: {wanted}\ngot: {done}")
         os.remove(base)
     return chosen
 
@@ -106,11 +107,11 @@ def main():
     tried = collections.Counter()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         jobs = [pool.submit(check, options, number, source) for number, source in enumerate(sorted(options.sources))]
-        failed = [job.exception() for job in jobs if job.exception()]
-        if failed:
-            sys.exit("\n".join(map(str, failed)))
-        for job in jobs:
-            tried.update(job.result())
+    failed = [str(job.exception()) for job in jobs if job.exception()]
+    if failed:
+        sys.exit("\n".join(failed))
+    for job in jobs:
+        tried.update(job.result())
     missing = [variant for variant in VARIANTS if not tried[variant]]
     print(f"{len(options.sources)} programs, {sum(tried.values())} builds, {len(missing)} variants not tried")
     if missing:
