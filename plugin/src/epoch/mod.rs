@@ -1,8 +1,12 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 
+pub mod effects;
 pub mod extract;
 pub mod graph;
+pub mod place;
 pub mod program;
+pub mod recursion;
+pub mod ways;
 
 use crate::ir::Module;
 use crate::parameters::{EpochOptions, PrintOptions, UnrollOptions};
