@@ -1,6 +1,7 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 
 pub mod program;
+pub mod verify;
 
 use crate::ir::Module;
 use crate::parameters::{EpochOptions, PrintOptions, UnrollOptions};
