@@ -1,6 +1,8 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 
 pub mod program;
+#[cfg(test)]
+pub(crate) mod testing;
 pub mod verify;
 
 use crate::ir::Module;
