@@ -64,6 +64,11 @@ impl<'m> Calls<'m> {
         &self.bodies
     }
 
+    /// A function of the module.
+    pub fn body(&self, function: Function<'m>) -> Option<&Body<'m>> {
+        self.by_function.get(&function).map(|&index| &self.bodies[index])
+    }
+
     /// What a call means.
     pub fn meaning(&self, call: &CallFacts<'m>) -> Meaning {
         if call.form == Form::Return || call.target == Target::Asm {

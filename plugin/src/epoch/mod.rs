@@ -1,5 +1,7 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 
+pub mod extract;
+pub mod graph;
 pub mod program;
 #[cfg(test)]
 pub(crate) mod testing;
