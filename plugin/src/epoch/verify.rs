@@ -47,16 +47,17 @@
 //! taken to be run once (a synchronizing comparator of `qsort` is not found). `longjmp` is not seen. Nor is a loop that
 //! waits without synchronizing: that is no question of bounds.
 
-mod components;
 mod graph;
+mod report;
 #[cfg(test)]
 mod tests;
 
 pub use graph::Place;
+pub use report::report;
 
+use super::graph::components;
 use super::program::{Action, BlockId, FunctionId, Program, Step};
 use crate::ir::Location;
-use components::components;
 use graph::{Edge, Graph};
 use std::collections::BTreeSet;
 use std::ops::{BitOr, BitOrAssign};
@@ -145,12 +146,9 @@ struct Part {
 /// Every cycle that is not bounded; empty if the invariant holds.
 pub fn check(program: &Program<'_>) -> Vec<Unbounded> {
     let graph = Graph::of(program);
-    let inside = || graph.within.iter().map(|edge| (edge.from, edge.to));
-    let mut parts = synchronizing_parts(&graph, Way::Cycle, &components(graph.nodes, inside()));
-    let down = components(graph.nodes, inside().chain(graph.down.iter().copied()));
-    parts.extend(synchronizing_parts(&graph, Way::Descent, &down));
-    let up = components(graph.nodes, inside().chain(graph.up.iter().copied()));
-    parts.extend(synchronizing_parts(&graph, Way::Ascent, &up));
+    let mut parts = synchronizing_parts(&graph, Way::Cycle, &[]);
+    parts.extend(synchronizing_parts(&graph, Way::Descent, &graph.down));
+    parts.extend(synchronizing_parts(&graph, Way::Ascent, &graph.up));
 
     let notifies = |part: &Part| part.kinds.has(Kinds::NOTIFY | Kinds::UNKNOWN);
     let notifications_are_bounded = parts.iter().all(|part| part.kinds.are_bounded(true) || !notifies(part));
@@ -167,15 +165,24 @@ pub fn check(program: &Program<'_>) -> Vec<Unbounded> {
     found
 }
 
-/// The strongly connected parts in which something synchronizes.
-fn synchronizing_parts(graph: &Graph, way: Way, component: &[u32]) -> Vec<Part> {
+/// The strongly connected parts in which something synchronizes, of the ways inside functions and those between.
+fn synchronizing_parts(graph: &Graph, way: Way, between: &[(u32, u32)]) -> Vec<Part> {
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); graph.nodes];
+    let inside = graph.within.iter().map(|edge| (edge.from, edge.to));
+    for (from, to) in inside.chain(between.iter().copied()) {
+        next[from as usize].push(to as usize);
+    }
+    let components = components(graph.nodes, |node| next[node].clone());
+    let mut component = vec![0; graph.nodes];
+    for (number, members) in components.iter().enumerate() {
+        members.nodes.iter().for_each(|&node| component[node] = number);
+    }
     let of = |node: u32| component[node as usize];
     let is_inside = |edge: &&Edge| edge.kinds != Kinds::NONE && of(edge.from) == of(edge.to);
-    let count = component.iter().max().map_or(0, |&last| last as usize + 1);
-    let mut part_of: Vec<Option<usize>> = vec![None; count];
+    let mut part_of: Vec<Option<usize>> = vec![None; components.len()];
     let mut parts: Vec<Part> = Vec::new();
     for edge in graph.within.iter().filter(is_inside) {
-        let number = *part_of[of(edge.from) as usize].get_or_insert_with(|| {
+        let number = *part_of[of(edge.from)].get_or_insert_with(|| {
             parts.push(Part { way, kinds: Kinds::NONE, points: Vec::new(), steps: Vec::new() });
             parts.len() - 1
         });
@@ -183,7 +190,7 @@ fn synchronizing_parts(graph: &Graph, way: Way, component: &[u32]) -> Vec<Part> 
         parts[number].steps.push(graph.places[edge.from as usize]);
     }
     for (node, &place) in graph.places.iter().enumerate() {
-        if let Some(number) = part_of[of(node as u32) as usize] {
+        if let Some(number) = part_of[of(node as u32)] {
             parts[number].points.push(place);
         }
     }
