@@ -6,6 +6,7 @@ use super::oracle::{Machine, Point, Pump};
 use super::{count_from_environment, show, Random};
 use crate::epoch::program::{Action, Program};
 use crate::epoch::verify::{check, Unbounded, Way};
+use crate::parameters::EpochOptions;
 use std::collections::HashSet;
 
 fn small(random: &mut Random) -> Shape {
@@ -141,4 +142,40 @@ fn long_walks_stay_below_a_bound_where_the_verifier_says_so() {
     }
     println!("{programs} programs: {bounded} bounded; of {unbounded} others a walk went beyond in {beyond}");
     assert!(bounded * 5 > programs);
+}
+
+/// The program of the module's text and the draft's own are checked alike.
+#[test]
+fn a_module_and_its_draft_are_bounded_alike() {
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 3000) / 5;
+    let mut bounded = 0;
+    for seed in 0..programs as u64 {
+        let mut random = Random::new(2 << 32 | seed);
+        let structured = random.chance(50);
+        let shape = Shape {
+            functions: 1 + random.below(4),
+            size: if structured { 2 } else { 5 },
+            structured,
+            ..small(&mut random)
+        };
+        let draft = Draft::random(&mut random, shape);
+        let whole_program = random.chance(50);
+        let expected = check(&draft.program(whole_program));
+        let text = draft.text();
+        let complaints = crate::testing::complaints(&text, |module| {
+            let options = EpochOptions { whole_program, ..EpochOptions::default() };
+            let found = crate::epoch::unbounded(module, options);
+            let program = Program::of(module, options);
+            assert_eq!(
+                found.iter().map(|found| (found.way, &found.function, &found.why)).collect::<Vec<_>>(),
+                expected.iter().map(|found| (found.way, &found.function, &found.why)).collect::<Vec<_>>(),
+                "seed {seed}\n{text}\n{}\n{}",
+                show(&draft.program(whole_program)),
+                show(&program)
+            );
+            bounded += usize::from(found.is_empty());
+        });
+        assert_eq!(complaints, [""; 0], "seed {seed}");
+    }
+    println!("{programs} modules: {bounded} bounded");
 }

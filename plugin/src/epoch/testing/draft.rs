@@ -177,14 +177,16 @@ impl Draft {
             Deed::Sync(op) => Action::Synchronizes(op),
             Deed::Marker => Action::Marker(SiteId(1)),
             Deed::Call(f) => calls(&[f], false, true),
-            Deed::Unknown => calls(&[], true, true),
-            Deed::Callback(f) => calls(&[f], true, false),
-            Deed::Pointer => {
-                let taken = |&f: &usize| self.functions[f].address_taken;
-                let functions: Vec<usize> = (0..self.functions.len()).filter(taken).collect();
-                calls(&functions, !whole, true)
-            }
+            // A library calls back what it can have got hold of.
+            Deed::Unknown if whole => calls(&self.taken(), false, false),
+            Deed::Unknown => calls(&[], true, false),
+            Deed::Callback(f) => calls(&[f], !whole, false),
+            Deed::Pointer => calls(&self.taken(), !whole, true),
         }
+    }
+
+    fn taken(&self) -> Vec<usize> {
+        (0..self.functions.len()).filter(|&f| self.functions[f].address_taken).collect()
     }
 }
 

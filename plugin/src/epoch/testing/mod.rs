@@ -1,6 +1,6 @@
 //! Random programs, and what a thread can do in them, to test placing and verifying with.
 //!
-//! - [`draft`]: the generator; a draft becomes a [`super::program::Program`]
+//! - [`draft`]: the generator; a draft becomes a [`super::program::Program`] or ([`text`]) LLVM IR
 //! - [`oracle`]: runs a program's paths with an explicit stack
 //! - [`differential`]: the verifier against the oracle
 
@@ -9,6 +9,7 @@ use super::program::{Action, Program};
 mod differential;
 pub(crate) mod draft;
 pub(crate) mod oracle;
+pub(crate) mod text;
 
 /// SplitMix64: all that a test does follows from its seed.
 #[derive(Clone)]
