@@ -147,8 +147,8 @@ struct Part {
 pub fn check(program: &Program<'_>) -> Vec<Unbounded> {
     let graph = Graph::of(program);
     let mut parts = synchronizing_parts(&graph, Way::Cycle, &[]);
-    parts.extend(synchronizing_parts(&graph, Way::Descent, &graph.down));
-    parts.extend(synchronizing_parts(&graph, Way::Ascent, &graph.up));
+    parts.extend(synchronizing_parts(&graph, Way::Descent, &graph.between.down));
+    parts.extend(synchronizing_parts(&graph, Way::Ascent, &graph.between.up));
 
     let notifies = |part: &Part| part.kinds.has(Kinds::NOTIFY | Kinds::UNKNOWN);
     let notifications_are_bounded = parts.iter().all(|part| part.kinds.are_bounded(true) || !notifies(part));

@@ -33,9 +33,16 @@ pub(super) struct Graph {
     pub nodes: usize,
     /// Ways inside a function; calls that return are passed.
     pub within: Vec<Edge>,
+    /// Ways between functions.
+    pub between: Between,
+}
+
+/// Ways from one function into another.
+#[derive(Default)]
+pub(super) struct Between {
     /// From before a call to its callees' entries.
     pub down: Vec<(u32, u32)>,
-    /// From a function's end to where its callers go on.
+    /// From a function's end to where its callers go on; and to that end, by an exception.
     pub up: Vec<(u32, u32)>,
 }
 
@@ -72,9 +79,9 @@ impl Graph {
         for edge in &mut within {
             edge.kinds = points.kinds_of_way(edge, |f| passed[f], |f| started[f]);
         }
-        let (down, up) = points.ways_between(&live);
+        let between = points.ways_between(&live);
         let nodes = points.nodes();
-        Graph { places: points.places, nodes, within, down, up }
+        Graph { places: points.places, nodes, within, between }
     }
 }
 
@@ -372,8 +379,9 @@ impl<'p, 'm> Points<'p, 'm> {
     }
 
     /// Ways down into callees, and back up.
-    fn ways_between(&self, live: &Reached) -> (Vec<(u32, u32)>, Vec<(u32, u32)>) {
-        let (mut down, mut up) = (Vec::new(), Vec::new());
+    fn ways_between(&self, live: &Reached) -> Between {
+        let mut between = Between::default();
+        let Between { down, up } = &mut between;
         for node in (0..self.places.len() as u32).filter(|&node| live.points[node as usize]) {
             let function = self.places[node as usize].function;
             // An exception may come from anywhere.
@@ -390,6 +398,6 @@ impl<'p, 'm> Points<'p, 'm> {
                 }
             }
         }
-        (down, up)
+        between
     }
 }

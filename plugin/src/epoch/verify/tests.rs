@@ -60,9 +60,11 @@ fn program(functions: Vec<Vec<Block<'static>>>) -> Program<'static> {
     Program { functions: functions.into_iter().enumerate().map(flow).collect() }
 }
 
-/// What is found: the kind of each cycle, its function and the steps (block, step) in the order of the program.
+/// The kind of a cycle, its function, and its steps (block, step) in the order of the program.
+type Found = (Way, String, Vec<(u32, usize)>);
+
 #[track_caller]
-fn found(functions: Vec<Vec<Block<'static>>>) -> Vec<(Way, String, Vec<(u32, usize)>)> {
+fn found(functions: Vec<Vec<Block<'static>>>) -> Vec<Found> {
     check(&program(functions))
         .into_iter()
         .map(|unbounded| {
