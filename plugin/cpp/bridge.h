@@ -133,6 +133,7 @@ struct CovLoop {
   const uint32_t *inner;       // the loops directly inside
   size_t inner_count;
   LLVMMetadataRef location;    // where it starts in the source; null if unknown
+  bool waits_for_memory;       // an exit depends on what it reads from an atomic or volatile variable
 };
 
 struct CovFlowVisitor {
@@ -179,6 +180,10 @@ LLVMValueRef cov_make_wrapper(LLVMModuleRef module, CovText name, LLVMValueRef h
 /// Replaces what `cov_address_used` finds.
 void cov_replace_address(LLVMValueRef function, LLVMValueRef wrapper);
 void cov_mark_instrumented(LLVMValueRef function);
+/// Gives an instruction a place in the source that CovLoop gave.
+void cov_set_place(LLVMValueRef inst, LLVMMetadataRef place);
+/// The function may now call markers, whatever its attributes said about memory and synchronization.
+void cov_allow_markers(LLVMValueRef function);
 void cov_set_flag(LLVMModuleRef module, CovText flag);
 /// A private constant in a section, 8-aligned. `retain`: linkers keep it too, not only the compiler.
 void cov_add_section_data(LLVMModuleRef module, CovText name, CovText section, CovText bytes, bool retain);

@@ -14,6 +14,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "shared.h"
+#include "spin.h"
 
 using namespace llvm;
 
@@ -79,16 +80,16 @@ MDNode *startOf(const Loop &L) {
 }
 
 /// Inner loops first, in the order of the program. Returns the loop's number.
-uint32_t visitLoop(const Loop &L, uint32_t &Count, const Numbering &Places, const CovFlowVisitor &Visitor,
-                   void *Context) {
+uint32_t visitLoop(const Loop &L, uint32_t &Count, covsched::SpinFinder &Spins, const Numbering &Places,
+                   const CovFlowVisitor &Visitor, void *Context) {
   SmallVector<uint32_t, 4> Inner;
   for (const Loop *Sub : L)
-    Inner.push_back(visitLoop(*Sub, Count, Places, Visitor, Context));
+    Inner.push_back(visitLoop(*Sub, Count, Spins, Places, Visitor, Context));
   SmallVector<BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
   Numbers Blocks = Places.all(L.blocks()), Back = Places.all(Latches);
   CovLoop Facts = {Places.of(L.getHeader()), Blocks.data(), Blocks.size(), Back.data(), Back.size(),
-                   Inner.data(), Inner.size(), wrap(startOf(L))};
+                   Inner.data(), Inner.size(), wrap(startOf(L)), Spins.waitsForMemory(L)};
   Visitor.loop(Context, &Facts);
   return Count++;
 }
@@ -117,9 +118,10 @@ void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *contex
   DominatorTree Dominators(F);
   LoopInfo Loops(Dominators);
   uint32_t Count = 0;
+  covsched::SpinFinder Spins;
   // LoopInfo has its outermost loops in reverse.
   for (const Loop *L : reverse(Loops))
-    visitLoop(*L, Count, Places, *visitor, context);
+    visitLoop(*L, Count, Spins, Places, *visitor, context);
 
   CycleInfo Cycles;
   Cycles.compute(F);

@@ -17,18 +17,17 @@
 //! Limits: signal handlers, exit handlers and destructors of thread-local objects are called by nobody here.
 
 use super::graph::components;
+use super::place::Hints;
 use super::program::{Action, Block, BlockId, Flow, FunctionId, Leave, Loop, LoopId, Program, Step};
-use crate::analysis::calls::{Body, Calls};
+use crate::analysis::calls::{Body, Calls, EPOCH_MARKER};
 use crate::analysis::threads::is_std_thread_run;
 use crate::ir::flow::{End, FlowFacts, Place};
 use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Module, Target};
 use crate::parameters::EpochOptions;
+use crate::report::limits::Limit;
 use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::{library, SiteId};
 use std::collections::HashMap;
-
-/// The marker that ends epochs.
-pub const EPOCH_MARKER: &str = "covsched_epoch_marker";
 
 /// What changing a function needs and deciding does not.
 pub struct Details<'m> {
@@ -38,6 +37,8 @@ pub struct Details<'m> {
     pub starts: Vec<Option<Inst<'m>>>,
     /// Where each loop starts in the source.
     pub places: Vec<Option<Place<'m>>>,
+    /// What placing must know.
+    pub hints: Hints,
     /// Its calls, in order.
     pub calls: Vec<CallFacts<'m>>,
 }
@@ -65,12 +66,20 @@ impl<'m> Extracted<'m> {
         let mut extracted = Extracted { program: Program::default(), details: Vec::new() };
         for body in calls.bodies().iter().filter(|body| body.facts.has_body()) {
             let facts = body.facts.function.flow();
-            let (flow, places) = flow_of(body, &facts, &mut actions);
+            let (flow, kept) = flow_of(body, &facts, &mut actions);
             extracted.program.functions.push(flow);
             extracted.details.push(Details {
                 facts: body.facts.clone(),
                 starts: facts.blocks.iter().map(|block| block.start).collect(),
-                places,
+                places: kept.iter().map(|&number| facts.loops[number].place).collect(),
+                hints: Hints {
+                    unmarkable: unmarkable(&body.facts),
+                    waits_for_memory: kept
+                        .iter()
+                        .map(|&number| facts.loops[number].waits_for_memory)
+                        .collect(),
+                    returns_twice: body.calls.iter().any(|call| call.returns_twice),
+                },
                 calls: body.calls.clone(),
             });
         }
@@ -238,12 +247,22 @@ fn ids(numbers: &[u32]) -> Vec<BlockId> {
     numbers.iter().copied().map(BlockId).collect()
 }
 
-/// A function's flow, and where its loops start.
+/// Why no marker can be put into a function.
+fn unmarkable(facts: &FunctionFacts<'_>) -> Option<Limit> {
+    match () {
+        () if facts.is_naked() => Some(Limit::EpochNaked),
+        () if facts.has_funclets() => Some(Limit::EpochFunclets),
+        () if facts.is_coroutine() => Some(Limit::EpochCoroutine),
+        () => None,
+    }
+}
+
+/// A function's flow, and which of LLVM's loops are still loops in it.
 fn flow_of<'m>(
     body: &Body<'m>,
     facts: &FlowFacts<'m>,
     actions: &mut Actions<'_, 'm>,
-) -> (Flow<'m>, Vec<Option<Place<'m>>>) {
+) -> (Flow<'m>, Vec<usize>) {
     let calls: HashMap<Inst<'m>, &CallFacts<'m>> = body.calls.iter().map(|call| (call.inst, call)).collect();
     let mut blocks: Vec<Block<'m>> = Vec::with_capacity(facts.blocks.len());
     for block in &facts.blocks {
@@ -267,7 +286,7 @@ fn flow_of<'m>(
     for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, &reached)| !reached) {
         *block = Block::default();
     }
-    let (loops, places) = loops_of(facts, &blocks);
+    let (loops, kept) = loops_of(facts, &blocks);
     let irreducible = facts.irreducible.iter().flat_map(|part| cycles_in(part, &blocks)).collect();
     let flow = Flow {
         function: Some(body.facts.function),
@@ -276,7 +295,7 @@ fn flow_of<'m>(
         loops,
         irreducible,
     };
-    (flow, places)
+    (flow, kept)
 }
 
 /// A block's steps, and whether control stops at the last of them.
@@ -318,14 +337,14 @@ fn reachable(blocks: &[Block<'_>]) -> Vec<bool> {
 }
 
 /// The loops that are left when control stops where it stops.
-fn loops_of<'m>(facts: &FlowFacts<'m>, blocks: &[Block<'m>]) -> (Vec<Loop>, Vec<Option<Place<'m>>>) {
+fn loops_of(facts: &FlowFacts<'_>, blocks: &[Block<'_>]) -> (Vec<Loop>, Vec<usize>) {
     let goes_back = |latch: u32, header: u32| blocks[latch as usize].next.contains(&BlockId(header));
     let mut loops: Vec<Loop> = Vec::new();
-    let mut places = Vec::new();
+    let mut kept = Vec::new();
     let mut numbers: Vec<Option<LoopId>> = Vec::with_capacity(facts.loops.len());
     // Loops whose own header is gone hand what is inside of them to the loop around them.
     let mut inside: Vec<Vec<LoopId>> = Vec::with_capacity(facts.loops.len());
-    for natural in &facts.loops {
+    for (number, natural) in facts.loops.iter().enumerate() {
         let inner: Vec<LoopId> = natural
             .inner
             .iter()
@@ -351,11 +370,11 @@ fn loops_of<'m>(facts: &FlowFacts<'m>, blocks: &[Block<'m>]) -> (Vec<Loop>, Vec<
             latches,
             parent: None,
         });
-        places.push(natural.place);
+        kept.push(number);
         numbers.push(Some(id));
         inside.push(Vec::new());
     }
-    (loops, places)
+    (loops, kept)
 }
 
 /// The cycles that are left of one that LLVM found.

@@ -19,108 +19,127 @@
 //! What is not unrolled has a reason: as an optimization remark (`-Rpass-missed=sync-unroll`; what was done is
 //! `-Rpass=`, what a rule leaves alone `-Rpass-analysis=`), and as a line with `verbose`.
 
-use super::extract::{Extracted, EPOCH_MARKER};
-use super::program::Action;
+use super::effects::Trivial;
+use super::extract::{Details, Extracted};
+use super::place::{place, Cycle, Decision, Decisions, Hints};
+use super::program::{Action, Flow, FunctionId};
+use crate::analysis::calls::EPOCH_MARKER;
 use crate::ir::flow::Place;
 use crate::ir::unroll::{Manner, Obstacle, Remark, Unrolled};
-use crate::ir::{Function, Module};
+use crate::ir::Module;
 use crate::parameters::{EpochOptions, UnrollOptions};
-
-/// A loop, and what is to be done to it.
-struct Choice<'m> {
-    header: u32,
-    place: Option<Place<'m>>,
-    /// Why it is left alone; `None` if it is to be unrolled.
-    left: Option<String>,
-}
-
-/// The loops of a function.
-struct Chosen<'m> {
-    function: Function<'m>,
-    name: String,
-    loops: Vec<Choice<'m>>,
-}
 
 /// Unrolls. Returns whether the module changed.
 pub fn unroll(module: Module<'_>, options: UnrollOptions) -> bool {
-    let mut report = Report::default();
-    let mut changed = false;
+    let epochs = EpochOptions { whole_program: options.whole_program, ..EpochOptions::default() };
     // clang at -O1 forbids it in every loop, which says nothing about any of them.
     let heed_disabled = !module.disables_all_unrolling();
     let manner = Manner { factor: options.factor, heed_disabled, marker: EPOCH_MARKER };
+    let mut report = Report::default();
+    let mut changed = false;
     loop {
-        let mut again = false;
+        let extracted = Extracted::of(module, epochs);
         report.round += 1;
-        for chosen in choose(module, options) {
-            again |= unroll_in(&chosen, manner, &mut report);
-        }
-        if !again {
+        if !unroll_once(&extracted, epochs, manner, &mut report) {
             break;
         }
         changed = true;
+        if has_markers(&extracted) {
+            super::place_markers(module, epochs);
+        }
     }
     if options.verbose {
-        for line in &report.lines {
-            eprintln!("covsched: {line}");
-        }
-        eprintln!(
-            "covsched: {}: sync-unroll: {} unrolled, {} left alone",
-            module.source_name(),
-            report.unrolled,
-            report.lines.len() - report.unrolled
-        );
+        report.print(&module.source_name());
     }
     changed
 }
 
-fn choose<'m>(module: Module<'m>, options: UnrollOptions) -> Vec<Chosen<'m>> {
-    let epochs = EpochOptions { whole_program: options.whole_program, ..EpochOptions::default() };
-    let extracted = Extracted::of(module, epochs);
-    let mut all = Vec::new();
-    for (flow, details) in extracted.program.functions.iter().zip(&extracted.details) {
-        let loops = flow.loops.iter().zip(&details.places).map(|(natural, &place)| {
-            let syncs = natural.blocks.iter().any(|block| {
-                flow.blocks[block.0 as usize].steps.iter().any(|s| !matches!(s.action, Action::Marker(_)))
-            });
-            let left = (!syncs).then(|| "nothing in it synchronizes".to_owned());
-            Choice { header: natural.header.0, place, left }
-        });
-        all.push(Chosen {
-            function: details.facts.function,
-            name: details.facts.name.clone(),
-            loops: loops.collect(),
-        });
-    }
-    all
+fn has_markers(extracted: &Extracted<'_>) -> bool {
+    let blocks = extracted.program.functions.iter().flat_map(|flow| &flow.blocks);
+    blocks.flat_map(|block| &block.steps).any(|step| matches!(step.action, Action::Marker(_)))
 }
 
-/// Returns whether a loop was unrolled.
-fn unroll_in(chosen: &Chosen<'_>, manner: Manner<'_>, report: &mut Report) -> bool {
-    for left in &chosen.loops {
-        if let Some(why) = &left.left {
-            report.say(chosen, left.place, Remark::Analysis, &format!("left alone: {why}"));
+/// Unrolls what carries a marker now, or would. Returns whether there was such a loop.
+fn unroll_once(
+    extracted: &Extracted<'_>,
+    epochs: EpochOptions,
+    manner: Manner<'_>,
+    report: &mut Report,
+) -> bool {
+    let hints: Vec<Hints> = extracted.details.iter().map(|details| details.hints.clone()).collect();
+    let decisions = place(&extracted.program, &hints, epochs, true);
+    let mut done = false;
+    for ((flow, details), number) in extracted.program.functions.iter().zip(&extracted.details).zip(0..) {
+        let headers = headers_to_unroll(FunctionId(number), &decisions, extracted, report);
+        if headers.is_empty() {
+            continue;
+        }
+        for (header, what) in details.facts.function.unroll_loops(&headers, manner) {
+            let kind = match what {
+                // Said in the round before.
+                Unrolled::Left(Obstacle::Done) if report.round > 1 => continue,
+                Unrolled::Left(Obstacle::Done) => Remark::Analysis,
+                Unrolled::Left(_) => Remark::Missed,
+                Unrolled::Fully { .. } | Unrolled::Partly { .. } => Remark::Done,
+            };
+            done |= kind == Remark::Done;
+            report.say(details, place_of(flow, details, header), kind, &what.describe());
         }
     }
-    let headers: Vec<u32> =
-        chosen.loops.iter().filter(|choice| choice.left.is_none()).map(|choice| choice.header).collect();
-    if headers.is_empty() {
-        return false;
-    }
-    let mut done = false;
-    for (header, what) in chosen.function.unroll_loops(&headers, manner) {
-        let place =
-            chosen.loops.iter().find(|choice| choice.header == header).and_then(|choice| choice.place);
-        let kind = match what {
-            // Said in the round before.
-            Unrolled::Left(Obstacle::Done) if report.round > 1 => continue,
-            Unrolled::Left(Obstacle::Done) => Remark::Analysis,
-            Unrolled::Left(_) => Remark::Missed,
-            Unrolled::Fully { .. } | Unrolled::Partly { .. } => Remark::Done,
-        };
-        done |= kind == Remark::Done;
-        report.say(chosen, place, kind, &what.describe());
-    }
     done
+}
+
+/// The headers of a function's loops that carry a marker, or would; the others are reported.
+fn headers_to_unroll(
+    function: FunctionId,
+    decisions: &Decisions,
+    extracted: &Extracted<'_>,
+    report: &mut Report,
+) -> Vec<u32> {
+    let (flow, details) =
+        (&extracted.program.functions[function.0 as usize], &extracted.details[function.0 as usize]);
+    let mut headers = Vec::new();
+    for decided in decisions.loops.iter().filter(|decided| decided.function == function) {
+        let header = match &decided.cycle {
+            Cycle::Loop(id) => Some(flow.loops[id.0 as usize].header.0),
+            Cycle::Irreducible(_) => None,
+        };
+        match (why_left(&decided.decision, extracted), header) {
+            (None, Some(header)) => headers.push(header),
+            (None, None) => {}
+            (Some((kind, why)), header) => {
+                let place = header.and_then(|header| place_of(flow, details, header));
+                report.say(details, place, kind, &why);
+            }
+        }
+    }
+    headers
+}
+
+fn place_of<'m>(flow: &Flow<'m>, details: &Details<'m>, header: u32) -> Option<Place<'m>> {
+    let number = flow.loops.iter().position(|natural| natural.header.0 == header)?;
+    details.places[number]
+}
+
+/// Why a loop is left alone; `None` if it is to be unrolled.
+fn why_left(decision: &Decision, extracted: &Extracted<'_>) -> Option<(Remark, String)> {
+    let name = |id: &FunctionId| crate::demangle(&extracted.program.functions[id.0 as usize].name);
+    let because = match decision {
+        Decision::Marker(_) => return None,
+        Decision::Limit(limit, _) => {
+            return Some((Remark::Missed, format!("not unrolled: {}", limit.describe())))
+        }
+        Decision::Spin(_) => "it only spins".to_owned(),
+        Decision::Trivial(Trivial::Waits) => "trivial, it only waits on condition variables".to_owned(),
+        Decision::Trivial(Trivial::Creates) => "trivial, it only creates threads".to_owned(),
+        Decision::Trivial(Trivial::Joins) => "trivial, it only joins threads".to_owned(),
+        Decision::Barrier(_) => "it passes a barrier".to_owned(),
+        Decision::Covered(cover) => match cover.through.first() {
+            Some(callee) => format!("covered by a marker in {}", name(callee)),
+            None => "covered by a marker inside of it".to_owned(),
+        },
+    };
+    Some((Remark::Analysis, format!("left alone: {because}")))
 }
 
 /// What was said of each loop.
@@ -133,20 +152,28 @@ struct Report {
 }
 
 impl Report {
-    fn say<'m>(&mut self, chosen: &Chosen<'m>, place: Option<Place<'m>>, kind: Remark, message: &str) {
-        let location = place.map(Place::location).unwrap_or_default();
+    fn say<'m>(&mut self, details: &Details<'m>, place: Option<Place<'m>>, kind: Remark, message: &str) {
+        let location = place.map_or_else(|| details.facts.function.location(), Place::location);
         let place_text = if location.file.is_empty() {
             String::new()
         } else {
             format!("{}:{}:{}: ", location.file, location.line, location.column)
         };
-        let line = format!("{place_text}{}: loop {message}", crate::demangle(&chosen.name));
+        let line = format!("{place_text}{}: loop {message}", crate::demangle(&details.facts.name));
         // Further rounds look at the same loops again, and at copies of them.
         if self.round > 1 && kind != Remark::Done && self.lines.contains(&line) {
             return;
         }
-        chosen.function.remark(place, kind, message);
+        details.facts.function.remark(place, kind, message);
         self.unrolled += usize::from(kind == Remark::Done);
         self.lines.push(line);
+    }
+
+    fn print(&self, unit: &str) {
+        for line in &self.lines {
+            eprintln!("covsched: {line}");
+        }
+        let left = self.lines.len() - self.unrolled;
+        eprintln!("covsched: {unit}: sync-unroll: {} unrolled, {left} left alone", self.unrolled);
     }
 }

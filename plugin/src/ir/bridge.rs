@@ -124,6 +124,7 @@ pub(crate) struct RawLoop {
     pub(crate) inner: *const u32,
     pub(crate) inner_count: usize,
     pub(crate) location: LLVMMetadataRef,
+    pub(crate) waits_for_memory: bool,
 }
 
 /// As `CovFlowVisitor`.
@@ -333,6 +334,8 @@ extern "C" {
     ) -> LLVMValueRef;
     pub(crate) fn cov_replace_address(function: LLVMValueRef, wrapper: LLVMValueRef);
     pub(crate) fn cov_mark_instrumented(function: LLVMValueRef);
+    pub(crate) fn cov_set_place(inst: LLVMValueRef, place: LLVMMetadataRef);
+    pub(crate) fn cov_allow_markers(function: LLVMValueRef);
     pub(crate) fn cov_set_flag(module: LLVMModuleRef, flag: Text);
     pub(crate) fn cov_add_section_data(
         module: LLVMModuleRef,

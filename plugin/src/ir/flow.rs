@@ -49,6 +49,8 @@ pub struct LoopFacts<'m> {
     pub inner: Vec<u32>,
     /// Where it starts in the source.
     pub place: Option<Place<'m>>,
+    /// An exit depends on what it reads from an atomic or volatile variable.
+    pub waits_for_memory: bool,
 }
 
 /// A function's control flow.
@@ -90,6 +92,7 @@ extern "C" fn take_loop(context: *mut c_void, raw: *const bridge::RawLoop) {
             latches: lent(raw.latches, raw.latch_count).to_vec(),
             inner: lent(raw.inner, raw.inner_count).to_vec(),
             place: (!raw.location.is_null()).then_some(Place(raw.location, PhantomData)),
+            waits_for_memory: raw.waits_for_memory,
         });
     }
 }
@@ -109,6 +112,12 @@ impl<'m> Function<'m> {
         // SAFETY: see above.
         unsafe { bridge::cov_flow(self.0, &visitor, (&raw mut flow).cast()) };
         flow
+    }
+
+    /// Takes back what its attributes say about memory and synchronization, as far as markers do not keep it.
+    pub fn allow_markers(self) {
+        // SAFETY: see above.
+        unsafe { bridge::cov_allow_markers(self.0) }
     }
 
     /// Whether a pointer to it may be called: its address is used other than to call it or to start a thread.
@@ -140,6 +149,12 @@ impl<'m> Inst<'m> {
         let mut value = 0;
         // SAFETY: see above.
         unsafe { bridge::cov_constant_argument(self.0, argument, &mut value) }.then_some(value)
+    }
+
+    /// Gives it a place in the source.
+    pub fn set_place(self, place: Place<'m>) {
+        // SAFETY: see above.
+        unsafe { bridge::cov_set_place(self.0, place.0) }
     }
 
     /// How many arguments this call has.
