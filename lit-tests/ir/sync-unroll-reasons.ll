@@ -108,7 +108,7 @@ end:
   ret void
 }
 
-; SAYS-DAG: covsched: coroutine: loop not unrolled: the function is a coroutine
+; SAYS-DAG: covsched: coroutine: loop not unrolled: a coroutine gets no epoch markers
 define void @coroutine(ptr %m) presplitcoroutine {
 entry:
   br label %loop
@@ -120,7 +120,7 @@ end:
   ret void
 }
 
-; SAYS-DAG: covsched: funclets: loop not unrolled: the function has exception funclets
+; SAYS-DAG: covsched: funclets: loop not unrolled: a function with exception funclets gets no epoch markers
 define void @funclets(ptr %m) personality ptr @__CxxFrameHandler3 {
 entry:
   br label %loop
@@ -158,7 +158,7 @@ end:
 
 ; LARGE: covsched: fine: loop not unrolled: it would have more than 100000 instructions
 ; SAYS-DAG: covsched: fine: loop unrolled 4 times with all exits
-; REMARK-DAG: remark: {{.*}}: not unrolled: the function is a coroutine
+; REMARK-DAG: remark: {{.*}}: not unrolled: a coroutine gets no epoch markers
 ; REMARK-DAG: remark: {{.*}}: unrolled 4 times with all exits
 ; SAYS-DAG: covsched: reasons.c: sync-unroll: 1 unrolled, 11 left alone
 ; CHECK-LABEL: define void @fine(

@@ -232,17 +232,22 @@ enum CovUnrolled : uint8_t {
   COV_LEFT_REFUSED,            // LLVM's unroller did not want it
 };
 
+struct CovLoopToUnroll {
+  uint32_t header;    // its place among the function's blocks
+  bool keeps_header;  // whoever comes to the loop must still come to its header: no remainder, which could be all
+};
+
 struct CovLoopResult {
   uint32_t header;  // as it was given
   uint32_t times;
   CovUnrolled result;
 };
 
-/// Unrolls the loops of a function whose headers have these places among its blocks, inner ones first. A call of
+/// Unrolls loops of a function, inner ones first. A call of
 /// `marker` in a loop's header is then once in what is left of the loop, and once in the remainder. If no loop can be
 /// unrolled, the function is not changed; false then. A header without loop is passed over. `heed_disabled`:
 /// llvm.loop.unroll.disable is an obstacle.
-bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor,
+bool cov_unroll(LLVMValueRef function, const CovLoopToUnroll *loops, size_t count, uint32_t factor,
                 bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
                 void *context);
 /// Whether there are several loops with metadata and all have llvm.loop.unroll.disable, those aside that are done.

@@ -62,7 +62,7 @@ struct Analyses {
 
 /// A loop to unroll.
 struct Candidate {
-  uint32_t Header;
+  CovLoopToUnroll Asked;
   Loop *L;
   CovUnrolled Result;
   uint32_t Times;
@@ -172,8 +172,10 @@ void unrollOne(Candidate &C, uint32_t Factor, StringRef Marker, Function &F, Fun
   formLCSSARecursively(*L.getOutermostLoop(), DT, &LI, &SE);
   SE.forgetTopmostLoop(&L);
   // `while (i < n)` becomes `if (i < n) do ... while (i < n)`, which is what can have a remainder. Elsewhere rotating
-  // would only copy what the header does.
-  if (L.isLoopExiting(L.getHeader()) && !L.isLoopExiting(L.getLoopLatch()) &&
+  // would only copy what the header does. A header that tests first runs once more than the body.
+  unsigned Headers = SE.getSmallConstantMaxTripCount(&L);
+  bool Goes = Headers && Headers <= Factor + 1;
+  if ((Goes || !C.Asked.keeps_header) && L.isLoopExiting(L.getHeader()) && !L.isLoopExiting(L.getLoopLatch()) &&
       !isa<SCEVCouldNotCompute>(SE.getExitCount(&L, L.getHeader()))) {
     const SimplifyQuery Query(F.getParent()->getDataLayout());
     LoopRotation(&L, &LI, &TTI, &AC, &DT, &SE, nullptr, Query, true, unsigned(-1), false);
@@ -189,7 +191,7 @@ void unrollOne(Candidate &C, uint32_t Factor, StringRef Marker, Function &F, Fun
                                /*UnrollRemainder=*/false, /*ForgetAllSCEV=*/false};
   auto Done = LoopUnrollResult::Unmodified;
   Loop *Remainder = nullptr;
-  if (!Constant && !Fully) {
+  if (!Constant && !Fully && !C.Asked.keeps_header) {
     Done = UnrollLoop(&L, Options, &LI, &SE, &DT, &AC, &TTI, &ORE, true, &Remainder);
     C.Result = COV_UNROLLED_REMAINDER;
   }
@@ -240,7 +242,7 @@ bool cov_disables_all_unrolling(LLVMModuleRef module) {
   return Loops.size() > 1;
 }
 
-bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, uint32_t factor,
+bool cov_unroll(LLVMValueRef function, const CovLoopToUnroll *loops, size_t count, uint32_t factor,
                 bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
                 void *context) {
   Function &F = *unwrap<Function>(function);
@@ -256,12 +258,13 @@ bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, ui
   {
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     for (size_t I = 0; I < count; ++I) {
-      Loop *L = LI.getLoopFor(Blocks[headers[I]]);
-      if (!L || L->getHeader() != Blocks[headers[I]])
+      BasicBlock *Header = Blocks[loops[I].header];
+      Loop *L = LI.getLoopFor(Header);
+      if (!L || L->getHeader() != Header)
         continue;
       CovUnrolled Own = Obstacle ? Obstacle : loopObstacle(*L, factor, heed_disabled);
       Some |= Own == COV_NOT_UNROLLED;
-      Candidates.push_back({headers[I], L, Own, 0});
+      Candidates.push_back({loops[I], L, Own, 0});
     }
   }
   if (Some) {
@@ -269,7 +272,7 @@ bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, ui
     FAM.invalidate(F, SROAPass(SROAOptions::PreserveCFG).run(F, FAM));
     LoopInfo &LI = FAM.getResult<LoopAnalysis>(F);
     for (Candidate &C : Candidates)
-      C.L = LI.getLoopFor(Blocks[C.Header]);
+      C.L = LI.getLoopFor(Blocks[C.Asked.header]);
     // Inner loops first: copies of the outer ones then hold what is done.
     llvm::stable_sort(Candidates, [](const Candidate &A, const Candidate &B) {
       return A.L->getLoopDepth() > B.L->getLoopDepth();
@@ -279,7 +282,7 @@ bool cov_unroll(LLVMValueRef function, const uint32_t *headers, size_t count, ui
         unrollOne(C, factor, str(marker), F, FAM);
   }
   for (const Candidate &C : Candidates) {
-    CovLoopResult Result = {C.Header, C.Times, C.Result};
+    CovLoopResult Result = {C.Asked.header, C.Times, C.Result};
     visit(context, &Result);
   }
   return Some;

@@ -8,8 +8,9 @@
 //! LLVM's own unroller does the work ([`crate::ir::unroll`]). Constant numbers of iterations up to N leave no loop;
 //! larger ones and those known before the loop runs leave a loop with N copies and a remainder; others keep all exits
 //! in each of N copies. A marker that is there already is then in the loop's header once, and once in the remainder.
-//! A loop that lost its marker may have covered the loop around it, so that one is placed again and, since it now
-//! carries a marker, unrolled: until nothing changes.
+//! Other loops may rely on a marker (those around it, or around calls of its function). A loop with a remainder may run
+//! neither part, so such a loop keeps all exits instead, and its header runs whenever it did. If no loop is left, what
+//! relied on its marker is placed again and, since it now carries one, unrolled: until nothing changes.
 //!
 //! Where it deviates from the paper: Bergan unrolls before he places; here both orders give the same markers.
 //!
@@ -21,13 +22,14 @@
 
 use super::effects::Trivial;
 use super::extract::{Details, Extracted};
-use super::place::{place, Cycle, Decision, Decisions, Hints};
+use super::place::{place, Cycle, Decision, Decisions, Hints, Mark};
 use super::program::{Action, Flow, FunctionId};
 use crate::analysis::calls::EPOCH_MARKER;
 use crate::ir::flow::Place;
-use crate::ir::unroll::{Manner, Obstacle, Remark, Unrolled};
+use crate::ir::unroll::{LoopToUnroll, Manner, Obstacle, Remark, Unrolled};
 use crate::ir::Module;
 use crate::parameters::{EpochOptions, UnrollOptions};
+use std::collections::BTreeSet;
 
 /// Unrolls. Returns whether the module changed.
 pub fn unroll(module: Module<'_>, options: UnrollOptions) -> bool {
@@ -68,13 +70,14 @@ fn unroll_once(
 ) -> bool {
     let hints: Vec<Hints> = extracted.details.iter().map(|details| details.hints.clone()).collect();
     let decisions = place(&extracted.program, &hints, epochs, true);
+    let covering = covering(&decisions);
     let mut done = false;
     for ((flow, details), number) in extracted.program.functions.iter().zip(&extracted.details).zip(0..) {
-        let headers = headers_to_unroll(FunctionId(number), &decisions, extracted, report);
-        if headers.is_empty() {
+        let chosen = choose(FunctionId(number), &decisions, &covering, extracted, report);
+        if chosen.is_empty() {
             continue;
         }
-        for (header, what) in details.facts.function.unroll_loops(&headers, manner) {
+        for (header, what) in details.facts.function.unroll_loops(&chosen, manner) {
             let kind = match what {
                 // Said in the round before.
                 Unrolled::Left(Obstacle::Done) if report.round > 1 => continue,
@@ -89,31 +92,40 @@ fn unroll_once(
     done
 }
 
-/// The headers of a function's loops that carry a marker, or would; the others are reported.
-fn headers_to_unroll(
+/// The markers that other loops rely on.
+fn covering(decisions: &Decisions) -> BTreeSet<Mark> {
+    let covers = decisions.loops.iter().filter_map(|decided| match &decided.decision {
+        Decision::Covered(cover) => Some(&cover.markers),
+        _ => None,
+    });
+    covers.flatten().copied().collect()
+}
+
+/// The loops of a function that carry a marker, or would; the others are reported.
+fn choose(
     function: FunctionId,
     decisions: &Decisions,
+    covering: &BTreeSet<Mark>,
     extracted: &Extracted<'_>,
     report: &mut Report,
-) -> Vec<u32> {
+) -> Vec<LoopToUnroll> {
     let (flow, details) =
         (&extracted.program.functions[function.0 as usize], &extracted.details[function.0 as usize]);
-    let mut headers = Vec::new();
+    let mut chosen = Vec::new();
     for decided in decisions.loops.iter().filter(|decided| decided.function == function) {
         let header = match &decided.cycle {
             Cycle::Loop(id) => Some(flow.loops[id.0 as usize].header.0),
             Cycle::Irreducible(_) => None,
         };
-        match (why_left(&decided.decision, extracted), header) {
-            (None, Some(header)) => headers.push(header),
-            (None, None) => {}
-            (Some((kind, why)), header) => {
-                let place = header.and_then(|header| place_of(flow, details, header));
-                report.say(details, place, kind, &why);
-            }
+        if let (Decision::Marker(mark), Some(header)) = (&decided.decision, header) {
+            let keeps_header = mark.is_some_and(|mark| covering.contains(&mark));
+            chosen.push(LoopToUnroll { header, keeps_header });
+        } else if let Some((kind, why)) = why_left(&decided.decision, extracted) {
+            let place = header.and_then(|header| place_of(flow, details, header));
+            report.say(details, place, kind, &why);
         }
     }
-    headers
+    chosen
 }
 
 fn place_of<'m>(flow: &Flow<'m>, details: &Details<'m>, header: u32) -> Option<Place<'m>> {

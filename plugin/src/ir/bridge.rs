@@ -225,6 +225,13 @@ impl Severity {
     }
 }
 
+/// As `CovLoopToUnroll`.
+#[repr(C)]
+pub(crate) struct RawLoopToUnroll {
+    pub(crate) header: u32,
+    pub(crate) keeps_header: bool,
+}
+
 /// As `CovLoopResult`.
 #[repr(C)]
 pub(crate) struct RawLoopResult {
@@ -363,7 +370,7 @@ extern "C" {
 
     pub(crate) fn cov_unroll(
         function: LLVMValueRef,
-        headers: *const u32,
+        loops: *const RawLoopToUnroll,
         count: usize,
         factor: u32,
         heed_disabled: bool,

@@ -1,6 +1,6 @@
 //! Unrolling, as LLVM's own unroller does it, and remarks about it.
 
-use super::bridge::{self, RawLoopResult, Text};
+use super::bridge::{self, RawLoopResult, RawLoopToUnroll, Text};
 use super::flow::Place;
 use super::{Function, Module};
 use std::ffi::c_void;
@@ -157,6 +157,15 @@ pub enum Remark {
     Analysis,
 }
 
+/// A loop to unroll.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoopToUnroll {
+    /// The place of its header among the function's blocks.
+    pub header: u32,
+    /// Whoever comes to the loop must still come to its header: a remainder could be all that runs.
+    pub keeps_header: bool,
+}
+
 /// How to unroll.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Manner<'a> {
@@ -179,21 +188,24 @@ impl Module<'_> {
 }
 
 impl<'m> Function<'m> {
-    /// Unrolls the loops whose headers have these places among the function's blocks, and gives what became of each, by
-    /// header. Instructions of the function may be gone.
-    pub fn unroll_loops(self, headers: &[u32], manner: Manner<'_>) -> Vec<(u32, Unrolled)> {
+    /// Unrolls loops, and gives what became of each, by header. Instructions of the function may be gone.
+    pub fn unroll_loops(self, loops: &[LoopToUnroll], manner: Manner<'_>) -> Vec<(u32, Unrolled)> {
         extern "C" fn visit(context: *mut c_void, raw: *const RawLoopResult) {
             // SAFETY: both are given by the call below.
             let (found, raw) = unsafe { (&mut *context.cast::<Vec<(u32, Unrolled)>>(), &*raw) };
             found.push((raw.header, Unrolled::from_raw(raw.result, raw.times)));
         }
+        let loops: Vec<RawLoopToUnroll> = loops
+            .iter()
+            .map(|asked| RawLoopToUnroll { header: asked.header, keeps_header: asked.keeps_header })
+            .collect();
         let mut found: Vec<(u32, Unrolled)> = Vec::new();
         // SAFETY: see above.
         unsafe {
             bridge::cov_unroll(
                 self.0,
-                headers.as_ptr(),
-                headers.len(),
+                loops.as_ptr(),
+                loops.len(),
                 manner.factor,
                 manner.heed_disabled,
                 Text::new(manner.marker),
