@@ -1,6 +1,7 @@
 // A matrix that is factored in phases, the shape of SPLASH-2's lu: in each step one thread divides the pivot row's
 // column, a barrier, all threads update their rows of what is left, a barrier. Every iteration of the loop over steps
-// passes barriers, which end epochs by themselves: no epoch marker is needed (Bergan, Table 3.3: 0 instead of 2).
+// passes barriers, which end epochs by themselves: no epoch marker is needed (Bergan, Table 3.3: 0 instead of 2; here 0
+// instead of 3, with the loops that create and join).
 //
 //   covsched cc -O2 -pthread barrier_matrix.c -o barrier_matrix && covsched epochs ./barrier_matrix
 //   ./barrier_matrix [threads [size]]

@@ -1,6 +1,7 @@
 // A radix sort, the shape of SPLASH-2's radix: rounds with barriers, and in each round a prefix sum over the threads'
 // histograms by a tree of semaphores, up and down. The loop over rounds passes barriers; the loops that climb and
-// descend the tree do not, and need a marker each (Bergan, Table 3.3: 2 instead of 4).
+// descend the tree do not, and need a marker each (Bergan, Table 3.3: 2 instead of 4; here the loop that makes the
+// semaphores has one, too, since that is recorded like any other synchronization: 3 instead of 6).
 //
 //   covsched cc -O2 -pthread tree_reduction.c -o tree_reduction && covsched epochs ./tree_reduction
 //   ./tree_reduction [threads, a power of two [keys]]

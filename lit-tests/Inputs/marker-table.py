@@ -29,6 +29,8 @@ def main(plugin, *programs):
         counts = [markers(plugin, ir, parameters) for _, parameters in COLUMNS]
         name = os.path.basename(program).removesuffix(".c")
         print(f"{name:<16}" + "".join(f"{count:>12}" for count in counts))
+        if 2 * counts[0] > counts[-1]:
+            sys.exit(f"{name}: the rules remove less than half")
 
 
 main(*sys.argv[1:])

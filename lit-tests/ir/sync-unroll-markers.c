@@ -77,8 +77,8 @@ void covered(int n, int k) {
 }
 
 // The inner loop goes, and with it what covered the outer one: that has a marker, and is unrolled in turn.
-// SAYS-DAG: [[@LINE+8]]:5: uncovered: loop unrolled fully, 2 iterations
-// SAYS-DAG: [[@LINE+6]]:3: uncovered: loop unrolled 4 times with {{remainder|all exits}}
+// SAYS-DAG: [[@LINE+7]]:5: uncovered: loop unrolled fully, 2 iterations
+// SAYS-DAG: [[@LINE+5]]:3: uncovered: loop unrolled 4 times with {{remainder|all exits}}
 // CHECK-LABEL: define {{.*}}@uncovered(
 // CHECK: call void @covsched_epoch_marker(
 // CHECK: ret void
