@@ -146,9 +146,11 @@ impl Reader {
         let version = words.need("the format's version")?;
         match version.parse::<u32>() {
             Ok(known @ WITHOUT_EPOCHS..=VERSION) => self.version = known,
-            Ok(newer) if newer > VERSION => return Err(format!(
+            Ok(newer) if newer > VERSION => {
+                return Err(format!(
                 "format version {newer}; this covsched reads up to version {VERSION}: needs a newer covsched"
-            )),
+            ))
+            }
             _ => {
                 return Err(format!(
                     "expected format version {WITHOUT_EPOCHS} to {VERSION}, found `{version}`"
