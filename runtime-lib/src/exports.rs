@@ -12,6 +12,7 @@
 //! The site stays in the register in which it came: it is the last argument, and the function does not look
 //! there. Functions that do not return are called, since Rust makes no tail calls of those.
 
+use crate::epoch::Visit;
 use crate::real::{self, rust_type};
 use core::cell::UnsafeCell;
 use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker};
@@ -58,6 +59,24 @@ pub unsafe fn set_recording(recording: bool) {
     unsafe { *RECORDING.0.get() = recording };
 }
 
+static BARRIER: Active = Active(UnsafeCell::new(false));
+
+/// Whether epoch markers are barriers.
+#[inline(always)]
+pub fn is_barrier() -> bool {
+    // SAFETY: nobody writes it while there are other threads.
+    unsafe { *BARRIER.0.get() }
+}
+
+/// Makes epoch markers barriers.
+///
+/// # Safety
+/// The process has one thread.
+pub unsafe fn set_barrier(barrier: bool) {
+    // SAFETY: by the contract.
+    unsafe { *BARRIER.0.get() = barrier };
+}
+
 /// Where the implementations are, by name.
 mod active {
     pub use crate::barrier::*;
@@ -75,6 +94,19 @@ mod active {
     pub use crate::thread::*;
 }
 
+/// Calls an implementation; what returns is a visit, as [`crate::epoch`] wants to know.
+macro_rules! visited {
+    (never, $call:expr) => {
+        $call
+    };
+    ($result:ident, $call:expr) => {{
+        let visit = Visit::begin();
+        let returned = $call;
+        visit.end();
+        returned
+    }};
+}
+
 macro_rules! export_hooks {
     ($($name:ident ( $($param:ident : $word:ident),* ) -> $result:ident : $class:ident $effect:ident;)*) => {
         $(
@@ -86,7 +118,7 @@ macro_rules! export_hooks {
                 #[inline(never)]
                 unsafe fn act($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { active::$name($($param,)* site) }
+                    unsafe { visited!($result, active::$name($($param,)* site)) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
                 unsafe { if is_off() { real::$name($($param),*) } else { act($($param,)* site) } }
@@ -113,7 +145,7 @@ macro_rules! export_cxx_hooks {
                     site: rust_type!(site),
                 ) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { active::$name($($param,)* original, site) }
+                    unsafe { visited!($result, active::$name($($param,)* original, site)) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
                 unsafe { if is_off() { original($($param),*) } else { act($($param,)* original, site) } }
