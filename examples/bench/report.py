@@ -25,9 +25,9 @@ than processors the thread whose turn it is may also be one that does not run.""
 
 
 EPOCHS = """\
-A build with `covsched cc --epochs`, ratio to native. Off: the markers are there and do nothing. The others are recorded;
-`epochs=barrier` makes a thread at a marker wait until every other is at one, is blocked or has ended, at each marker or,
-with `epoch-markers=64`, at one of 64. Bergan's runtime, whose threads run in epochs and follow a schedule in each, takes
+A build with `covsched cc --epochs`, ratio to native. Off: the markers are there and do nothing. `epochs=barrier`, not
+recorded: a thread at a marker waits until every other is at one, is blocked or has ended; at each marker or, with
+`epoch-markers=64`, at one of 64. Bergan's runtime, whose threads run in epochs and follow a schedule in each, takes
 1.0 to 1.6 times as long as native (Table 3.5: 1.0 for programs with long epochs, 1.6 for pfscan, a queue of tasks with
 some 6,000 instructions an epoch)."""
 
