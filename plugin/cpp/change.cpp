@@ -320,7 +320,8 @@ void cov_allow_markers(LLVMValueRef function) {
   auto *F = unwrap<Function>(function);
   F->removeFnAttr(Attribute::NoSync);
   F->removeFnAttr(Attribute::Speculatable);
-  F->setMemoryEffects(F->getMemoryEffects() | MemoryEffects::inaccessibleMemOnly());
+  if (F->getMemoryEffects() != MemoryEffects::unknown())
+    F->setMemoryEffects(F->getMemoryEffects() | MemoryEffects::inaccessibleMemOnly());
 }
 
 void cov_set_flag(LLVMModuleRef module, CovText flag) {

@@ -49,6 +49,8 @@ pub struct Extracted<'m> {
     pub program: Program<'m>,
     /// As many as the program has functions.
     pub details: Vec<Details<'m>>,
+    /// The names of functions that the linker finds elsewhere.
+    pub undefined: HashMap<Function<'m>, String>,
 }
 
 impl<'m> Program<'m> {
@@ -63,7 +65,12 @@ impl<'m> Extracted<'m> {
     pub fn of(module: Module<'m>, options: EpochOptions) -> Self {
         let calls = Calls::of(module);
         let mut actions = Actions::new(&calls, options.whole_program);
-        let mut extracted = Extracted { program: Program::default(), details: Vec::new() };
+        let undefined = calls.bodies().iter().filter(|body| body.facts.is_declared());
+        let mut extracted = Extracted {
+            program: Program::default(),
+            details: Vec::new(),
+            undefined: undefined.map(|body| (body.facts.function, body.facts.name.clone())).collect(),
+        };
         for body in calls.bodies().iter().filter(|body| body.facts.has_body()) {
             let facts = body.facts.function.flow();
             let (flow, kept) = flow_of(body, &facts, &mut actions);

@@ -99,9 +99,11 @@ pub const EPOCH_ENTER: &str = "covsched_epoch_enter";
 /// The markers that stand in the program's code and are called whatever the runtime does.
 pub const IN_CODE: [&str; 3] = [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT];
 
-/// Those that only a recording needs: of derived calls, and of epochs.
-pub const WHEN_RECORDED: [&str; 6] =
-    [DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH, EPOCH_MARKER, EPOCH_LEAVE, EPOCH_ENTER];
+/// Those of derived calls, which only a recording needs.
+pub const DERIVED: [&str; 3] = [DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
+
+/// Those of epochs; likewise.
+pub const EPOCH: [&str; 3] = [EPOCH_MARKER, EPOCH_LEAVE, EPOCH_ENTER];
 
 fn row(symbol: &str) -> &'static Marker {
     MARKERS

@@ -11,7 +11,7 @@
 //! and its leave see the same. Where this pass does not run, the calls work as they are.
 //! Calls of hooks that replace a call are not touched: something must be called there anyway.
 
-use crate::instrument::apply::{IN_CODE, WHEN_RECORDED};
+use crate::instrument::apply::{DERIVED, EPOCH, IN_CODE};
 use crate::ir::{Form, Function, Module};
 use covsched_core::site::ALL_MARKERS;
 use std::collections::HashMap;
@@ -22,7 +22,7 @@ pub fn lower(module: Module<'_>) -> bool {
     let functions = module.functions();
     let only = |name: &str| match name {
         _ if IN_CODE.contains(&name) => Some(None),
-        _ if WHEN_RECORDED.contains(&name) => Some(NonZeroU8::new(ALL_MARKERS)),
+        _ if DERIVED.contains(&name) || EPOCH.contains(&name) => Some(NonZeroU8::new(ALL_MARKERS)),
         _ => None,
     };
     let markers: HashMap<Function<'_>, Option<NonZeroU8>> = functions

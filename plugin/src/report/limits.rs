@@ -126,6 +126,11 @@ impl<'m> Limits<'m> {
         self.met.push(Met { limit, inst: None, location, subject: subject.to_owned() });
     }
 
+    /// Each limit with its place and what it is about, in the order in which they were met.
+    pub fn iter(&self) -> impl Iterator<Item = (Limit, &Location, &str)> {
+        self.met.iter().map(|met| (met.limit, &met.location, met.subject.as_str()))
+    }
+
     /// Warns of those that lose a synchronization. Only before the module changes.
     pub fn warn(&self, module: Module<'m>) {
         for met in self.met.iter().filter(|met| met.limit.loses_synchronization()) {
