@@ -8,6 +8,7 @@ mod bitcode;
 mod commands;
 mod compile;
 mod elf;
+mod epochs;
 mod failure;
 mod install;
 mod names;
