@@ -126,10 +126,9 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
             (arrival.result.get(), arrival.node.waker.get())
         }
         // SAFETY: by the contract.
-        None => (
-            epoch::outside(thread, || unsafe { interpose::real_barrier_wait(barrier) }),
-            clock::last(object),
-        ),
+        None => {
+            (epoch::outside(thread, || unsafe { interpose::real_barrier_wait(barrier) }), clock::last(object))
+        }
     };
     let event = event.phase(Phase::End).result(result);
     let step = step.and_then(|_| enforce::arrive(thread, event));

@@ -181,12 +181,8 @@ impl Call {
     /// With `epochs=barrier`: waits in our own queue.
     #[cold]
     unsafe fn get_in_epoch(self, thread: &Thread, real: impl Fn() -> c_int + Copy) -> c_int {
-        let want = waiting::Want {
-            op: self.op,
-            site: self.site,
-            object: self.object,
-            deadline: self.deadline,
-        };
+        let want =
+            waiting::Want { op: self.op, site: self.site, object: self.object, deadline: self.deadline };
         // SAFETY: the object is live, by the contract of acquire.
         unsafe { epoch::get(thread, want, real, self.returns) }
     }

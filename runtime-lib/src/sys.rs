@@ -305,9 +305,8 @@ pub fn has_interrupting_handler() -> bool {
         // The kernel's own struct: handler, flags, restorer, mask.
         let mut action = [0usize; 4];
         // SAFETY: the kernel writes those words.
-        let found = unsafe {
-            call(libc::SYS_rt_sigaction, [signal, 0, action.as_mut_ptr() as usize, 8, 0, 0])
-        };
+        let found =
+            unsafe { call(libc::SYS_rt_sigaction, [signal, 0, action.as_mut_ptr() as usize, 8, 0, 0]) };
         let is_handler = action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN;
         found.is_ok() && is_handler && action[1] & libc::SA_RESTART as usize == 0
     })

@@ -50,7 +50,8 @@ mod tests {
     #[test]
     fn the_order_of_threads_does_not_matter_and_everything_else_does() {
         assert_eq!(id(&[(1, 2), (3, 4), (1, 2)]), id(&[(1, 2), (1, 2), (3, 4)]));
-        let ids = [id(&[(1, 2)]), id(&[(2, 1)]), id(&[(1, 2), (1, 2)]), id(&[(1, 3)]), id(&[(0, 0)]), id(&[])];
+        let ids =
+            [id(&[(1, 2)]), id(&[(2, 1)]), id(&[(1, 2), (1, 2)]), id(&[(1, 3)]), id(&[(0, 0)]), id(&[])];
         for (at, one) in ids.iter().enumerate() {
             assert!(*one != 0 && !ids[at + 1..].contains(one), "{at}");
         }

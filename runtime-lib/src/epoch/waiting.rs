@@ -228,8 +228,9 @@ impl Waiter<'_> {
                     self.give_up();
                     return Some(libc::ETIMEDOUT);
                 }
-                let is_last =
-                    with(self.place, op, |_| self.node.is_queued() && barrier::suspend(thread, self.want.site));
+                let is_last = with(self.place, op, |_| {
+                    self.node.is_queued() && barrier::suspend(thread, self.want.site)
+                });
                 if is_last {
                     barrier::begin_next(thread);
                 }
