@@ -101,6 +101,8 @@ pub fn end(thread: &Thread) {
 pub fn stop(thread: &Thread, site: SiteId, length: &Length) {
     let member = &thread.member;
     AHEAD.reach(length);
+    // Else it would take the start of the epoch in which it stops for that of the next.
+    wait_for_begin(thread);
     let epoch = EPOCH.load(Ordering::SeqCst);
     member.note_place(thread, site);
     member.stopped_in.set(epoch);
@@ -152,7 +154,7 @@ fn try_to_begin() -> bool {
         if running(census) != 0 || stopping(census) == 0 {
             return false;
         }
-        let all_run = stopping(census) * ONE_RUNS | BEGINNING;
+        let all_run = (stopping(census) * ONE_RUNS) | BEGINNING;
         match CENSUS.compare_exchange(census, all_run, Ordering::SeqCst, Ordering::SeqCst) {
             Ok(_) => return true,
             Err(newer) => census = newer,
@@ -173,8 +175,8 @@ fn begin(thread: &Thread) {
         }
     });
     AHEAD.reset();
-    CENSUS.fetch_and(!BEGINNING, Ordering::SeqCst);
     EPOCH.fetch_add(1, Ordering::SeqCst);
+    CENSUS.fetch_and(!BEGINNING, Ordering::SeqCst);
     if SLEEPERS.load(Ordering::SeqCst) > 0 {
         sys::futex_wake(&EPOCH, i32::MAX as usize);
     }
@@ -187,16 +189,20 @@ fn record(thread: &Thread, start: &Start<'_>) {
     FLOOR.store(clock.0, Ordering::SeqCst);
 }
 
+/// A thread that came back while somebody begins an epoch is in the new one, from when it has begun. Who begins it waits
+/// for nobody; it may be this thread itself, in a signal handler.
+#[inline(always)]
+fn wait_for_begin(thread: &Thread) {
+    while CENSUS.load(Ordering::SeqCst) & BEGINNING != 0 && !thread.member.begins.get() {
+        sys::yield_now();
+    }
+}
+
 /// What the thread does from now on comes after the start of the epoch.
 #[inline(always)]
 fn take_floor(thread: &Thread) {
     if is_recording() {
-        let begins = || CENSUS.load(Ordering::SeqCst) & BEGINNING != 0;
-        // It came back while somebody begins an epoch, and is in the new one. That one waits for nobody; it may be this
-        // thread itself, in a signal handler.
-        while begins() && !thread.member.begins.get() {
-            sys::yield_now();
-        }
+        wait_for_begin(thread);
         thread.clock.set(thread.clock.get().max(FLOOR.load(Ordering::SeqCst)));
     }
 }

@@ -192,6 +192,10 @@ fn measure(thread: &Thread) -> Length {
 /// The marker is not passed by.
 #[inline(never)]
 fn stop(thread: &'static Thread, site: SiteId, length: &Length) {
+    if thread.member.begins.get() {
+        // A handler, in the middle of the start of an epoch.
+        return;
+    }
     let visit = Visit::of(thread);
     let counts = &thread.member.counts;
     delay::point(thread);
