@@ -125,6 +125,14 @@ fn recorded_without_a_barrier_a_marker_is_a_boundary_of_its_thread() {
 }
 
 #[test]
+fn a_barrier_of_the_program_ends_epochs_too_where_they_are_barriers() {
+    let recording = record(meetings(), &["barriers"], "epochs=barrier").good();
+    assert!(recording.of(Op::epoch_start).len() >= 200);
+    let recording = record(meetings(), &["barriers"], "").good();
+    assert!(markers(&recording).len() < 200 * 4);
+}
+
+#[test]
 fn contexts_have_hashes_and_epochs_have_ids() {
     let recording = record(meetings(), &["contexts"], "epochs=barrier:delay=3").good();
     let stacks: BTreeSet<u64> = markers(&recording).iter().map(|event| event.record.object).collect();
