@@ -43,6 +43,7 @@ enum CovFunctionFlags : uint32_t {
   COV_INT_OF_PTR = 1 << 10,    // i32 (ptr)
   COV_VOID_OF_PTR = 1 << 11,   // void (ptr)
   COV_VARIADIC = 1 << 12,
+  COV_EXACT = 1 << 13,         // a body that no other unit's copy can take the place of
 };
 
 struct CovFunction {
@@ -62,6 +63,7 @@ enum CovInstFlags : uint8_t {
   COV_GUARDED = 1 << 3,        // a marker that cov_guard_call did
   COV_TAIL_RECURSIVE = 1 << 4, // returns what it may get from the same function: optimizers make it a jump
   COV_NO_ARGUMENTS = 1 << 5,
+  COV_NORETURN = 1 << 6,
 };
 
 /// A call or a return.
@@ -106,6 +108,52 @@ bool cov_address_used(LLVMValueRef function, LLVMValueRef *first);
 void cov_section_data(LLVMModuleRef module, CovText section, void (*visit)(void *, CovText), void *context);
 bool cov_has_flag(LLVMModuleRef module, CovText flag);
 
+// --- Control flow -------------------------------------------------------------------------------------------
+
+enum CovEnd : uint8_t { COV_END_GOES_ON, COV_END_RETURNS, COV_END_UNWINDS };
+
+/// A block; blocks are numbered from the entry in the function's order.
+struct CovBlock {
+  LLVMValueRef start;          // the first place where a call can be put; null if there is none
+  const uint32_t *next;        // successors; of an invoke the normal one comes first
+  size_t next_count;
+  const LLVMValueRef *calls;   // as cov_scan gives them, without returns
+  size_t call_count;
+  CovEnd end;
+};
+
+/// A natural loop; loops are numbered in the order in which they are visited.
+struct CovLoop {
+  uint32_t header;
+  const uint32_t *blocks;
+  size_t block_count;
+  const uint32_t *latches;
+  size_t latch_count;
+  const uint32_t *inner;       // the loops directly inside
+  size_t inner_count;
+  LLVMMetadataRef location;    // where it starts in the source; null if unknown
+  bool waits_for_memory;       // an exit depends on what it reads from an atomic or volatile variable
+};
+
+struct CovFlowVisitor {
+  void (*block)(void *, const CovBlock *);
+  void (*loop)(void *, const CovLoop *);                       // inner ones first
+  void (*irreducible)(void *, const uint32_t *, size_t);       // blocks of a cycle with several entries
+};
+
+void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *context);
+CovLocation cov_place_location(LLVMMetadataRef place);
+/// False if the argument is no integer constant.
+bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value);
+size_t cov_argument_count(LLVMValueRef call);
+/// Calls of one shape may reach the same functions.
+uintptr_t cov_call_shape(LLVMValueRef call);
+/// Whether this call through a pointer fits the function by its type.
+bool cov_call_may_reach(LLVMValueRef call, LLVMValueRef function);
+/// Whether a pointer to the function may be called: its address is used other than to call it, to list it for LLVM,
+/// or to start a thread with (`starts` knows, by name and argument).
+bool cov_address_taken(LLVMValueRef function, bool (*starts)(CovText, size_t));
+
 // --- Changing -----------------------------------------------------------------------------------------------
 
 /// Declares a hook; null if its name is taken by something else. `marker`: touches only memory of its own,
@@ -131,6 +179,10 @@ LLVMValueRef cov_make_wrapper(LLVMModuleRef module, CovText name, LLVMValueRef h
 /// Replaces what `cov_address_used` finds.
 void cov_replace_address(LLVMValueRef function, LLVMValueRef wrapper);
 void cov_mark_instrumented(LLVMValueRef function);
+/// Gives an instruction a place in the source that CovLoop gave.
+void cov_set_place(LLVMValueRef inst, LLVMMetadataRef place);
+/// The function may now call markers, whatever its attributes said about memory and synchronization.
+void cov_allow_markers(LLVMValueRef function);
 void cov_set_flag(LLVMModuleRef module, CovText flag);
 /// A private constant in a section, 8-aligned. `retain`: linkers keep it too, not only the compiler.
 void cov_add_section_data(LLVMModuleRef module, CovText name, CovText section, CovText bytes, bool retain);

@@ -1,13 +1,58 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
+//!
+//! Collect ([`extract`]: a module's [`program`]), choose ([`place`], with [`effects`], [`ways`], [`recursion`]), change
+//! ([`apply`]), tell ([`report`]); and, knowing nothing of all that, check ([`verify`]).
 
+pub mod apply;
+pub mod effects;
+pub mod extract;
+pub mod graph;
+pub mod place;
 pub mod program;
+pub mod recursion;
+pub mod report;
+#[cfg(test)]
+pub(crate) mod testing;
+pub mod verify;
+pub mod ways;
 
-use crate::ir::Module;
+use crate::ir::{Module, Severity};
 use crate::parameters::{EpochOptions, PrintOptions, UnrollOptions};
+use crate::report::limits::{Limit, Limits};
+use extract::Extracted;
+use place::{place, Decision, Decisions, Hints};
+use program::Action;
 
 /// `epoch-markers`. Returns whether the module changed.
-pub fn place_markers(_module: Module<'_>, _options: EpochOptions) -> bool {
-    false
+pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
+    let extracted = Extracted::of(module, options);
+    let decisions = decide(&extracted, options, true);
+    let mut limits = limits_of(&extracted, &decisions);
+    let sites = apply::number(&extracted, &decisions, &module.source_name());
+    // Before the module changes.
+    let report = options.verbose.then(|| {
+        let source = report::Source {
+            extracted: &extracted,
+            decisions: &decisions,
+            sites: &sites,
+            limits: &limits,
+            options,
+            placed: false,
+        };
+        report::Report::of(&source)
+    });
+    let changed = match apply::apply(module, &extracted, &sites, options, &mut limits) {
+        Ok(changed) => changed,
+        Err(error) => {
+            module.report(Severity::Error, &format!("covsched: {error}"));
+            true
+        }
+    };
+    if let Some(report) = report {
+        let (unit, counts) = (module.source_name(), report.summary.line());
+        eprintln!("covsched: {unit}: {counts}; limits: {}", limits.summary());
+    }
+    changed
 }
 
 /// `sync-unroll`. Returns whether the module changed.
@@ -15,8 +60,69 @@ pub fn unroll(_module: Module<'_>, _options: UnrollOptions) -> bool {
     false
 }
 
-/// `print<covsched-epochs>`.
-pub fn print_epochs(_module: Module<'_>, _options: PrintOptions) {}
+/// `print<covsched-epochs>`, on standard error like LLVM's own printers.
+pub fn print_epochs(module: Module<'_>, options: PrintOptions) {
+    eprint!("{}", describe(module, options));
+}
 
-/// `verify<covsched-epochs>`: reports what is not bounded as errors.
-pub fn verify_epochs(_module: Module<'_>, _options: EpochOptions) {}
+/// What `covsched epochs` prints: the markers that stand in the module, or, if there are none, those it would get.
+pub fn describe(module: Module<'_>, options: PrintOptions) -> String {
+    let extracted = Extracted::of(module, options.epochs);
+    let mut steps =
+        extracted.program.functions.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.steps);
+    let placed = steps.any(|step| matches!(step.action, Action::Marker(_)));
+    let decisions = decide(&extracted, options.epochs, !placed);
+    let source = report::Source {
+        extracted: &extracted,
+        decisions: &decisions,
+        sites: &apply::number(&extracted, &decisions, &module.source_name()),
+        limits: &limits_of(&extracted, &decisions),
+        options: options.epochs,
+        placed,
+    };
+    let report = report::Report::of(&source);
+    if options.json {
+        report.json()
+    } else {
+        report.text()
+    }
+}
+
+/// `verify<covsched-epochs>`: reports what is not bounded as an error.
+pub fn verify_epochs(module: Module<'_>, options: EpochOptions) {
+    verify::report(module, options);
+}
+
+/// What is not bounded in a module; see [`verify`].
+pub fn unbounded(module: Module<'_>, options: EpochOptions) -> Vec<verify::Unbounded> {
+    verify::check(&program::Program::of(module, options))
+}
+
+fn decide(extracted: &Extracted<'_>, options: EpochOptions, proposes: bool) -> Decisions {
+    let hints: Vec<Hints> = extracted.details.iter().map(|details| details.hints.clone()).collect();
+    place(&extracted.program, &hints, options, proposes)
+}
+
+/// What deciding could not do.
+fn limits_of<'m>(extracted: &Extracted<'m>, decisions: &Decisions) -> Limits<'m> {
+    let mut limits = Limits::default();
+    let name = |function: program::FunctionId| &extracted.details[function.0 as usize].facts.name;
+    for line in &decisions.loops {
+        if let Decision::Limit(limit, _) = line.decision {
+            let header = apply::header_of(extracted, line.function, &line.cycle);
+            let location = apply::location_of(extracted, line.function, (header, 0));
+            limits.note(limit, location, name(line.function));
+        }
+    }
+    for line in &decisions.recursions {
+        if let (Some(limit), Some(&function)) = (line.limit, line.functions.first()) {
+            let location = extracted.details[function.0 as usize].facts.function.location();
+            limits.note(limit, location, name(function));
+        }
+    }
+    for &function in &decisions.jumps {
+        let location = extracted.details[function.0 as usize].facts.function.location();
+        limits.note(Limit::EpochLongjmp, location, name(function));
+    }
+    limits
+}

@@ -1,7 +1,7 @@
 //! The C++ bridge, declared: the same functions as in `cpp/bridge.h`, and the enums that its small integers
 //! become. Only `ir` names anything in here.
 
-use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use std::ffi::{c_char, c_void};
 
 use covsched_core::hooks::Word;
@@ -75,6 +75,7 @@ pub(crate) mod function_flags {
     pub(crate) const INT_OF_PTR: u32 = 1 << 10;
     pub(crate) const VOID_OF_PTR: u32 = 1 << 11;
     pub(crate) const VARIADIC: u32 = 1 << 12;
+    pub(crate) const EXACT: u32 = 1 << 13;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.
@@ -98,6 +99,52 @@ pub(crate) mod inst_flags {
     pub(crate) const GUARDED: u8 = 1 << 3;
     pub(crate) const TAIL_RECURSIVE: u8 = 1 << 4;
     pub(crate) const NO_ARGUMENTS: u8 = 1 << 5;
+    pub(crate) const NORETURN: u8 = 1 << 6;
+}
+
+/// As `CovBlock`.
+#[repr(C)]
+pub(crate) struct RawBlock {
+    pub(crate) start: LLVMValueRef,
+    pub(crate) next: *const u32,
+    pub(crate) next_count: usize,
+    pub(crate) calls: *const LLVMValueRef,
+    pub(crate) call_count: usize,
+    pub(crate) end: u8,
+}
+
+/// As `CovLoop`.
+#[repr(C)]
+pub(crate) struct RawLoop {
+    pub(crate) header: u32,
+    pub(crate) blocks: *const u32,
+    pub(crate) block_count: usize,
+    pub(crate) latches: *const u32,
+    pub(crate) latch_count: usize,
+    pub(crate) inner: *const u32,
+    pub(crate) inner_count: usize,
+    pub(crate) location: LLVMMetadataRef,
+    pub(crate) waits_for_memory: bool,
+}
+
+/// As `CovFlowVisitor`.
+#[repr(C)]
+pub(crate) struct FlowVisitor {
+    pub(crate) block: extern "C" fn(*mut c_void, *const RawBlock),
+    pub(crate) natural_loop: extern "C" fn(*mut c_void, *const RawLoop),
+    pub(crate) irreducible: extern "C" fn(*mut c_void, *const u32, usize),
+}
+
+/// What the bridge lends for the length of a call.
+///
+/// # Safety
+/// `count` values stand at `data`.
+pub(crate) unsafe fn lent<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(data, count) }
 }
 
 /// How an instruction calls, or that it returns.
@@ -234,6 +281,17 @@ extern "C" {
     );
     pub(crate) fn cov_has_flag(module: LLVMModuleRef, flag: Text) -> bool;
 
+    pub(crate) fn cov_flow(function: LLVMValueRef, visitor: *const FlowVisitor, context: *mut c_void);
+    pub(crate) fn cov_constant_argument(call: LLVMValueRef, argument: usize, value: *mut u64) -> bool;
+    pub(crate) fn cov_argument_count(call: LLVMValueRef) -> usize;
+    pub(crate) fn cov_call_may_reach(call: LLVMValueRef, function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_place_location(place: LLVMMetadataRef) -> RawLocation;
+    pub(crate) fn cov_call_shape(call: LLVMValueRef) -> usize;
+    pub(crate) fn cov_address_taken(
+        function: LLVMValueRef,
+        starts: extern "C" fn(Text, usize) -> bool,
+    ) -> bool;
+
     pub(crate) fn cov_declare_hook(
         module: LLVMModuleRef,
         symbol: Text,
@@ -268,6 +326,8 @@ extern "C" {
     ) -> LLVMValueRef;
     pub(crate) fn cov_replace_address(function: LLVMValueRef, wrapper: LLVMValueRef);
     pub(crate) fn cov_mark_instrumented(function: LLVMValueRef);
+    pub(crate) fn cov_set_place(inst: LLVMValueRef, place: LLVMMetadataRef);
+    pub(crate) fn cov_allow_markers(function: LLVMValueRef);
     pub(crate) fn cov_set_flag(module: LLVMModuleRef, flag: Text);
     pub(crate) fn cov_add_section_data(
         module: LLVMModuleRef,

@@ -5,6 +5,7 @@
 //! used after it was replaced; the methods that replace take it by value and say so.
 
 pub(crate) mod bridge;
+pub mod flow;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
@@ -82,6 +83,11 @@ impl FunctionFacts<'_> {
         self.has(function_flags::INTERPOSABLE)
     }
 
+    /// The linker takes this body and no other copy.
+    pub fn is_exact(&self) -> bool {
+        self.has(function_flags::EXACT)
+    }
+
     /// Has no frame and nothing but assembly.
     pub fn is_naked(&self) -> bool {
         self.has(function_flags::NAKED)
@@ -148,6 +154,8 @@ pub struct CallFacts<'m> {
     pub is_tail_recursive: bool,
     /// It passes nothing.
     pub has_no_arguments: bool,
+    /// Control does not come back from it.
+    pub never_returns: bool,
 }
 
 fn optional<T>(raw: LLVMValueRef, make: impl FnOnce(LLVMValueRef) -> T) -> Option<T> {
@@ -328,6 +336,7 @@ impl<'m> Function<'m> {
                 is_guarded: raw.flags & inst_flags::GUARDED != 0,
                 is_tail_recursive: raw.flags & inst_flags::TAIL_RECURSIVE != 0,
                 has_no_arguments: raw.flags & inst_flags::NO_ARGUMENTS != 0,
+                never_returns: raw.flags & inst_flags::NORETURN != 0,
             });
         }
         let mut found: Vec<CallFacts<'m>> = Vec::new();
