@@ -21,6 +21,7 @@ mod schedule_file;
 mod show;
 mod sites;
 mod verify;
+mod whole_program;
 
 use failure::Failure;
 use say::say;
