@@ -5,6 +5,8 @@
 //! they order nothing that the events do not order already, and [`super::legal`], [`super::order`],
 //! [`super::compile`] and [`super::compare`] do not look at them.
 //!
+//! With `epochs=barrier` leaving a barrier of the program is a stop too, at the site of its wait.
+//!
 //! A boundary never stands between a derived event and the true one that it belongs to: derived events have no moment of
 //! their own, so they are in the epoch of the true one.
 //!
@@ -64,7 +66,7 @@ pub enum Boundary {
 pub struct Marker {
     /// Who.
     pub thread: ThreadId,
-    /// Where; [`SiteId::NONE`] if no table knows the marker.
+    /// Where: a marker or the wait at a barrier; [`SiteId::NONE`] if no table knows it.
     pub site: SiteId,
     /// Inside of which calls.
     pub stack: StackHash,

@@ -30,7 +30,8 @@
 //!
 //! Epochs
 //! 13. Boundaries stand in the order of their places, none after the end, and none between a derived event and the next.
-//! 14. A marker's thread has been named by an event before, and has not ended. Its site is one of kind epoch.
+//! 14. A marker's thread has been named by an event before, and has not ended. Its site is one of kind epoch, or the wait
+//!     at a barrier, which ends an epoch too.
 //! 15. Epochs that all threads begin have growing numbers, from 1 on.
 //! 16. Boundaries are no events.
 
@@ -207,8 +208,11 @@ impl<'a> Verifier<'a> {
         }
         let site = self.schedule.sites.get(&marker.site);
         let site = site.ok_or_else(|| format!("site {} is not described", marker.site))?;
-        if site.kind != SiteKind::Epoch {
-            return Err(format!("site {} (kind {}) cannot be one of a marker", site.id, site.kind.name()));
+        let is_barrier =
+            || Hook::replacing(&site.callee).is_some_and(|hook| hook.op.effect() == Effect::Arrive);
+        if site.kind != SiteKind::Epoch && !(site.kind == SiteKind::True && is_barrier()) {
+            let (id, kind, callee) = (site.id, site.kind.name(), &site.callee);
+            return Err(format!("site {id} (kind {kind}, callee `{callee}`) cannot be one of a marker"));
         }
         self.used_sites.entry(marker.site).or_default();
         Ok(())

@@ -199,7 +199,11 @@ fn fault(from: &str, to: &str, part: &str) {
 fn each_invariant_of_epochs_is_checked() {
     fault("epoch all 3", "epoch all 1", "begin epoch 1, but have begun epoch 1");
     fault("epoch all 1", "epoch all 0", "epoch line 3 (after event 4): all begin epoch 0");
-    fault("instructions=300 @0000000000000002", "@0000000000000001", "kind entry) cannot be one of a marker");
+    fault(
+        "instructions=300 @0000000000000002",
+        "@0000000000000001",
+        "kind entry, callee ``) cannot be one of a marker",
+    );
     fault(
         "instructions=300 @0000000000000002",
         "@0000000000000009",
@@ -235,6 +239,18 @@ fn each_invariant_of_epochs_is_checked() {
         });
     });
     assert!(seq.is_none() && what.contains("no thread t8"), "{what}");
+}
+
+#[test]
+fn the_wait_at_a_barrier_is_a_marker_too_and_other_calls_are_not() {
+    let with = |callee: &str| {
+        let kind = format!("true \"a.c\":7:3 \"main\" \"{callee}\"");
+        let text = BY_HAND.replace("epoch \"a.c\":7:3 \"main\" \"\"", &kind);
+        verify::verify(&parse::parse(&text).unwrap())
+    };
+    with("pthread_barrier_wait").unwrap();
+    let fault = with("pthread_mutex_lock").unwrap_err();
+    assert!(fault.what.contains("callee `pthread_mutex_lock`) cannot be one of a marker"), "{fault}");
 }
 
 #[test]
