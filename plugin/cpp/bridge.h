@@ -299,6 +299,11 @@ void cov_linked_drop(CovLinked *linked);
 /// Links bitcode in. False and a message if it cannot be read or does not fit.
 bool cov_linked_add(CovLinked *linked, CovText name, CovText bitcode, void (*take)(void *, CovText),
                     void *context);
+/// Bitcode or text takes the place of the module, as it is: linking would leave out what nobody uses. False and a
+/// message if it cannot be read.
+bool cov_linked_read(CovLinked *linked, CovText name, CovText ir, void (*take)(void *, CovText), void *context);
+/// The module, which `linked` keeps.
+LLVMModuleRef cov_linked_module(CovLinked *linked);
 /// Names of what is used and not defined.
 void cov_linked_undefined(CovLinked *linked, void (*take)(void *, CovText), void *context);
 /// False and a message if the verifier finds something.

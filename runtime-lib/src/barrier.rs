@@ -137,6 +137,7 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
         enforce::done_with(thread, step, event);
     }
     delay::point(thread);
+    epoch::left_program_barrier(thread, site);
     result
 }
 

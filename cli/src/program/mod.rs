@@ -15,7 +15,10 @@ mod symbols;
 
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
+use crate::needed;
+use covsched_core::site::SiteKind;
 use covsched_core::ProgramId;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +52,32 @@ impl Program {
         };
         rights::check(&app)?;
         Ok(Program { name: name.to_owned(), binary, id })
+    }
+
+    /// Whether it, or a shared object that it is linked with, has an epoch marker. Objects that it opens itself are not
+    /// known.
+    pub fn has_epoch_markers(&self) -> Result<bool, Failure> {
+        let has_marker = |path: &Path, file: &object::File<'_>| {
+            let units = elf::site_tables(path, file).map(|tables| tables.units).unwrap_or_default();
+            units.iter().flat_map(|unit| &unit.sites).any(|site| site.kind == SiteKind::Epoch)
+        };
+        let file = self.binary.parse()?;
+        if has_marker(self.path(), &file) {
+            return Ok(true);
+        }
+        let search = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let mut open = needed::shared_objects(self.path(), &file, &search);
+        let mut seen: HashSet<PathBuf> = open.iter().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Ok(binary) = Binary::read(&path) else { continue };
+            let Ok(file) = binary.parse() else { continue };
+            if has_marker(&path, &file) {
+                return Ok(true);
+            }
+            let next = needed::shared_objects(&path, &file, &search);
+            open.extend(next.into_iter().filter(|next| seen.insert(next.clone())));
+        }
+        Ok(false)
     }
 
     /// Its file.

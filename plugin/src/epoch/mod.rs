@@ -68,27 +68,32 @@ pub fn print_epochs(module: Module<'_>, options: PrintOptions) {
     eprint!("{}", describe(module, options));
 }
 
-/// What `covsched epochs` prints: the markers that stand in the module, or, if there are none, those it would get.
+/// What `covsched epochs` prints: see [`examine`].
 pub fn describe(module: Module<'_>, options: PrintOptions) -> String {
-    let extracted = Extracted::of(module, options.epochs);
-    let mut steps =
-        extracted.program.functions.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.steps);
-    let placed = steps.any(|step| matches!(step.action, Action::Marker(_)));
-    let decisions = decide(&extracted, options.epochs, !placed);
-    let source = report::Source {
-        extracted: &extracted,
-        decisions: &decisions,
-        sites: &apply::number(&extracted, &decisions, &module.source_name()),
-        limits: &limits_of(&extracted, &decisions),
-        options: options.epochs,
-        placed,
-    };
-    let report = report::Report::of(&source);
+    let report = examine(module, options.epochs);
     if options.json {
         report.json()
     } else {
         report.text()
     }
+}
+
+/// The markers that stand in the module, or, if there are none, those it would get.
+pub fn examine(module: Module<'_>, options: EpochOptions) -> report::Report {
+    let extracted = Extracted::of(module, options);
+    let mut steps =
+        extracted.program.functions.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.steps);
+    let placed = steps.any(|step| matches!(step.action, Action::Marker(_)));
+    let decisions = decide(&extracted, options, !placed);
+    let source = report::Source {
+        extracted: &extracted,
+        decisions: &decisions,
+        sites: &apply::number(&extracted, &decisions, &module.source_name()),
+        limits: &limits_of(&extracted, &decisions),
+        options,
+        placed,
+    };
+    report::Report::of(&source)
 }
 
 /// `verify<covsched-epochs>`: reports what is not bounded as an error.

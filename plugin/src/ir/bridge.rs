@@ -394,6 +394,14 @@ extern "C" {
         take: TakeText,
         context: *mut c_void,
     ) -> bool;
+    pub(crate) fn cov_linked_read(
+        linked: *mut RawLinked,
+        name: Text,
+        ir: Text,
+        take: TakeText,
+        context: *mut c_void,
+    ) -> bool;
+    pub(crate) fn cov_linked_module(linked: *mut RawLinked) -> LLVMModuleRef;
     pub(crate) fn cov_linked_undefined(linked: *mut RawLinked, take: TakeText, context: *mut c_void);
     pub(crate) fn cov_linked_verify(linked: *mut RawLinked, take: TakeText, context: *mut c_void) -> bool;
     pub(crate) fn cov_linked_write(linked: *mut RawLinked, take: TakeText, context: *mut c_void);

@@ -21,10 +21,11 @@ use covsched_core::hooks::Op;
 use covsched_core::{Clock, SiteId};
 
 /// How many run, in the high half, so that a count that is short for a moment does not touch the other; how many stop
-/// at markers, in the low half.
+/// at markers, in the low half; and whether somebody begins an epoch.
 static CENSUS: AtomicU64 = AtomicU64::new(0);
 const ONE_RUNS: u64 = 1 << 32;
 const ONE_STOPS: u64 = 1;
+const BEGINNING: u64 = 1 << 31;
 
 /// Changes at each start of an epoch; threads at markers sleep on it.
 static EPOCH: AtomicU32 = AtomicU32::new(0);
@@ -45,7 +46,7 @@ fn running(census: u64) -> u64 {
 }
 
 fn stopping(census: u64) -> u64 {
-    census & (ONE_RUNS - 1)
+    census & (BEGINNING - 1)
 }
 
 /// Changes with each epoch.
@@ -100,6 +101,8 @@ pub fn end(thread: &Thread) {
 pub fn stop(thread: &Thread, site: SiteId, length: &Length) {
     let member = &thread.member;
     AHEAD.reach(length);
+    // Else it would take the start of the epoch in which it stops for that of the next.
+    wait_for_begin(thread);
     let epoch = EPOCH.load(Ordering::SeqCst);
     member.note_place(thread, site);
     member.stopped_in.set(epoch);
@@ -137,17 +140,29 @@ fn wait_while(epoch: u32) {
 
 /// Begins the next epoch, if nobody runs and somebody stops at a marker.
 pub fn begin_next(thread: &Thread) {
+    thread.member.begins.set(true);
+    if try_to_begin() {
+        begin(thread);
+    }
+    thread.member.begins.set(false);
+}
+
+/// True if it is the caller who begins the next epoch.
+fn try_to_begin() -> bool {
     let mut census = CENSUS.load(Ordering::SeqCst);
     loop {
         if running(census) != 0 || stopping(census) == 0 {
-            return;
+            return false;
         }
-        let all_run = stopping(census) * ONE_RUNS;
+        let all_run = (stopping(census) * ONE_RUNS) | BEGINNING;
         match CENSUS.compare_exchange(census, all_run, Ordering::SeqCst, Ordering::SeqCst) {
-            Ok(_) => break,
+            Ok(_) => return true,
             Err(newer) => census = newer,
         }
     }
+}
+
+fn begin(thread: &Thread) {
     let number = NUMBER.load(Ordering::Relaxed) + 1;
     NUMBER.store(number, Ordering::Relaxed);
     members::with(|members| {
@@ -161,6 +176,7 @@ pub fn begin_next(thread: &Thread) {
     });
     AHEAD.reset();
     EPOCH.fetch_add(1, Ordering::SeqCst);
+    CENSUS.fetch_and(!BEGINNING, Ordering::SeqCst);
     if SLEEPERS.load(Ordering::SeqCst) > 0 {
         sys::futex_wake(&EPOCH, i32::MAX as usize);
     }
@@ -170,14 +186,24 @@ pub fn begin_next(thread: &Thread) {
 fn record(thread: &Thread, start: &Start<'_>) {
     let event = Event::new(Op::epoch_start, SiteId::NONE, start.id as usize).extra(start.number).result(0);
     let clock = gate::completed(thread, Clock(start.members.last_clock()), event);
-    FLOOR.store(clock.0, Ordering::Relaxed);
+    FLOOR.store(clock.0, Ordering::SeqCst);
+}
+
+/// A thread that came back while somebody begins an epoch is in the new one, from when it has begun. Who begins it waits
+/// for nobody; it may be this thread itself, in a signal handler.
+#[inline(always)]
+fn wait_for_begin(thread: &Thread) {
+    while CENSUS.load(Ordering::SeqCst) & BEGINNING != 0 && !thread.member.begins.get() {
+        sys::yield_now();
+    }
 }
 
 /// What the thread does from now on comes after the start of the epoch.
 #[inline(always)]
 fn take_floor(thread: &Thread) {
     if is_recording() {
-        thread.clock.set(thread.clock.get().max(FLOOR.load(Ordering::Relaxed)));
+        wait_for_begin(thread);
+        thread.clock.set(thread.clock.get().max(FLOOR.load(Ordering::SeqCst)));
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Member {
     clock: AtomicU64,
     /// How many hooks and markers it is in, if epochs are barriers: more than one in a signal handler.
     pub inside: Own<u32>,
+    /// It is about to begin an epoch.
+    pub begins: Own<bool>,
     /// How deep its stack of derived calls was when it went out.
     pub out_depth: Own<u32>,
     /// What it has counted.
@@ -80,6 +82,7 @@ impl Member {
         self.standing.store(ABSENT, Ordering::Relaxed);
         self.inside.set(0);
         self.out_depth.set(0);
+        self.begins.set(false);
         self.site.store(0, Ordering::Relaxed);
         self.stack.store(0, Ordering::Relaxed);
         self.clock.store(0, Ordering::Relaxed);

@@ -4,7 +4,7 @@
 //! record says so. With `epochs=barrier` it is the epoch barrier of Fig. 3.6 as well ([`barrier`]): the thread stops until
 //! every other thread that takes part stops at a marker, is blocked in a synchronization, is in a library call, or
 //! has ended; then the next epoch starts for all that stop. What order an epoch has inside is asked of one trait
-//! ([`select`]); [`id`] names epochs, [`waiting`] has the queues in which threads are blocked, [`members`] who takes part.
+//! ([`select`]). Leaving a program's own barrier is a marker as well. [`id`] names epochs, [`waiting`] has the queues in which threads are blocked, [`members`] who takes part.
 //!
 //! # Why nobody waits for ever who would not without epochs
 //! A thread stops at a marker only as long as some thread counts as running. So let one count as running, and look at
@@ -158,9 +158,22 @@ pub unsafe fn epoch_marker(site: SiteId) {
     }
     let Some(thread) = current() else { return };
     let member = &thread.member;
-    if member.inside.get() != 0 || member.stands() == ABSENT {
-        return;
+    if member.inside.get() == 0 && member.stands() != ABSENT {
+        come_to_marker(thread, site);
     }
+}
+
+/// The thread has left a barrier of the program: with `epochs=barrier` that is a marker too, as in Bergan 3.3.1. Loops
+/// that pass one have no other.
+pub fn left_program_barrier(thread: &'static Thread, site: SiteId) {
+    if is_barrier() && thread.member.stands() == RUNS && site != SiteId::NONE {
+        come_to_marker(thread, site);
+    }
+}
+
+#[inline(always)]
+fn come_to_marker(thread: &'static Thread, site: SiteId) {
+    let member = &thread.member;
     let length = measure(thread);
     match POLICIES.bypasses(&length, &AHEAD) {
         Some(Why::Short) => member.counts.short.set(member.counts.short.get().saturating_add(1)),
@@ -192,6 +205,10 @@ fn measure(thread: &Thread) -> Length {
 /// The marker is not passed by.
 #[inline(never)]
 fn stop(thread: &'static Thread, site: SiteId, length: &Length) {
+    if thread.member.begins.get() {
+        // A handler, in the middle of the start of an epoch.
+        return;
+    }
     let visit = Visit::of(thread);
     let counts = &thread.member.counts;
     delay::point(thread);
@@ -336,11 +353,17 @@ pub unsafe fn get(
     }
 }
 
-/// Does what may wait for something that no queue of ours knows.
+/// Does what may wait for something that no queue of ours knows. If it is unwound, the thread is in no hook any more, and
+/// comes in with its next.
 pub fn outside<R>(thread: &Thread, body: impl FnOnce() -> R) -> R {
     let left = barrier::leave(thread);
+    let inside = thread.member.inside.get();
+    if left {
+        unwound(thread, 0);
+    }
     let result = body();
     if left {
+        unwound(thread, inside);
         barrier::enter(thread);
     }
     result

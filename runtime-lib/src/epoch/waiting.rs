@@ -45,13 +45,17 @@ struct Place {
     waiters: AtomicU32,
 }
 
+impl Place {
+    const fn new() -> Place {
+        Place { bucket: Bucket::new(), waiters: AtomicU32::new(0) }
+    }
+}
+
 type Table = [Place; PLACES];
 
-const EMPTY: Table = [const { Place { bucket: Bucket::new(), waiters: AtomicU32::new(0) } }; PLACES];
-
 /// Apart: a handler that posts must not find a lock taken that its thread holds.
-static LOCKS: Table = EMPTY;
-static SEMAPHORES: Table = EMPTY;
+static LOCKS: Table = [const { Place::new() }; PLACES];
+static SEMAPHORES: Table = [const { Place::new() }; PLACES];
 
 /// What a thread wants.
 #[derive(Clone, Copy)]
