@@ -156,7 +156,7 @@ end:
   ret void
 }
 
-; LARGE: covsched: fine: loop not unrolled: it would have more than 100000 instructions
+; LARGE: covsched: fine: loop not unrolled: it would have more than 16384 instructions: try a smaller factor
 ; SAYS-DAG: covsched: fine: loop unrolled 4 times with all exits
 ; REMARK-DAG: remark: {{.*}}: not unrolled: a coroutine gets no epoch markers
 ; REMARK-DAG: remark: {{.*}}: unrolled 4 times with all exits

@@ -40,8 +40,8 @@ constexpr const char *DoneMark = "covsched.unrolled";
 
 constexpr const char *Disabled = "llvm.loop.unroll.disable";
 
-/// No program needs a longer body, and LLVM's passes take forever on one.
-constexpr size_t MostInstructions = 100000;
+/// As LLVM's own limit for `#pragma unroll`. Loops around unrolled loops grow with each level.
+constexpr size_t MostInstructions = 16 * 1024;
 
 /// All analyses that LLVM's transformations ask for. Made once a function, so that nothing is stale.
 struct Analyses {

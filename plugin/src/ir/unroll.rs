@@ -89,7 +89,7 @@ impl Obstacle {
             Obstacle::Callbr => "it has an asm goto (callbr)",
             Obstacle::Noduplicate => "it has a call that must not be duplicated (noduplicate)",
             Obstacle::Convergent => "it has a convergent call",
-            Obstacle::TooLarge => "it would have more than 100000 instructions",
+            Obstacle::TooLarge => "it would have more than 16384 instructions: try a smaller factor",
             Obstacle::Refused => "LLVM's unroller refuses it: it is not in simplified form",
         }
     }
