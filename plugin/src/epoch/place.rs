@@ -16,6 +16,9 @@
 //! ([`super::recursion`]); a cycle with several entries, which is no loop, gets a marker at each of them and is named as
 //! a limit, since the rules are not applied to it; spin loops.
 
+#[cfg(test)]
+mod tests;
+
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
 use super::program::{Action, BlockId, Flow, FunctionId, LoopId, Program};
