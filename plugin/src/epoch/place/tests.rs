@@ -278,6 +278,23 @@ fn each_entry_of_a_cycle_with_several_gets_a_marker_and_is_a_limit() {
     assert_eq!(last(&plain(vec![make(&[WAIT])])), ("none", 0));
 }
 
+/// LLVM saw another entry of block 3, behind a call that never returns.
+#[test]
+fn a_smaller_loop_with_the_same_header_is_not_the_cycle() {
+    let blocks = vec![
+        block(&[], &[1]),
+        block(&[CREATE], &[2, 3]),
+        block(&[], &[1, 4]),
+        block(&[LOCK], &[1]),
+        block(&[], &[]),
+    ];
+    let mut flow = function(blocks, &[(1, &[1, 2])]);
+    flow.irreducible = vec![vec![BlockId(1), BlockId(2), BlockId(3)]];
+    let decisions = plain(vec![flow]);
+    let spots: Vec<Spot> = decisions.markers.keys().map(|&(_, spot)| spot).collect();
+    assert_eq!(spots, [(BlockId(1), 0)]);
+}
+
 #[test]
 fn a_program_that_has_markers_can_be_looked_at() {
     let program = Program { functions: vec![while_loop(&[LOCK])] };
