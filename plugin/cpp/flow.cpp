@@ -150,8 +150,7 @@ size_t cov_argument_count(LLVMValueRef call) { return unwrap<CallBase>(call)->ar
 uintptr_t cov_call_shape(LLVMValueRef call) {
   auto &Call = *unwrap<CallBase>(call);
   FunctionType *Type = Call.getFunctionType();
-  auto Shape = reinterpret_cast<uintptr_t>(Type->isVarArg() ? static_cast<void *>(&Call) : Type);
-  return Shape | (Call.use_empty() ? 1 : 0);
+  return reinterpret_cast<uintptr_t>(Type->isVarArg() ? static_cast<void *>(&Call) : Type);
 }
 
 bool cov_call_may_reach(LLVMValueRef call, LLVMValueRef function) {
@@ -163,7 +162,8 @@ bool cov_call_may_reach(LLVMValueRef call, LLVMValueRef function) {
   for (unsigned I = 0; I < Type->getNumParams(); ++I)
     if (Type->getParamType(I) != Call.getArgOperand(I)->getType())
       return false;
-  return Call.getType() == Type->getReturnType() || Call.use_empty();
+  // A result that the caller does not know of is lost.
+  return Call.getType() == Type->getReturnType() || Call.getType()->isVoidTy();
 }
 
 /// Whether a use, possibly deep inside constants, makes the address a pointer that may be called.

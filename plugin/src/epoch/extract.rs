@@ -85,7 +85,7 @@ impl<'m> Extracted<'m> {
                         .iter()
                         .map(|&number| facts.loops[number].waits_for_memory)
                         .collect(),
-                    returns_twice: body.calls.iter().any(|call| call.returns_twice),
+                    returns_twice: actions.may_jump_back(body),
                 },
                 calls: body.calls.clone(),
             });
@@ -176,6 +176,18 @@ impl<'c, 'm> Actions<'c, 'm> {
             Some(&id) => vec![self.of_defined(facts, id)],
             None => self.of_library(call).into_iter().collect(),
         }
+    }
+
+    /// Whether `longjmp` may lead into the function. `pthread_cleanup_push` in C is a `setjmp` that only the end of the
+    /// thread comes back to.
+    fn may_jump_back(&self, body: &Body<'m>) -> bool {
+        let name = |call: &CallFacts<'m>| {
+            let callee = call.callee.and_then(|callee| self.calls.body(callee));
+            callee.map_or("", |callee| callee.facts.name.as_str())
+        };
+        let cleans_up = body.calls.iter().any(|call| name(call) == "__pthread_register_cancel");
+        let mut twice = body.calls.iter().filter(|call| call.returns_twice);
+        twice.any(|call| !cleans_up || name(call) != "__sigsetjmp")
     }
 
     fn of_defined(&self, facts: &FunctionFacts<'m>, id: FunctionId) -> Action {

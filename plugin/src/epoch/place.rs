@@ -16,6 +16,9 @@
 //! ([`super::recursion`]); a cycle with several entries, which is no loop, gets a marker at each of them and is named as
 //! a limit, since the rules are not applied to it; spin loops.
 
+#[cfg(test)]
+mod tests;
+
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
 use super::program::{Action, BlockId, Flow, FunctionId, LoopId, Program};
@@ -443,10 +446,11 @@ impl Placing<'_, '_> {
     }
 }
 
-/// The marker that stands in a block.
+/// The marker that stands in a block and is passed whenever the block is. (One that somebody invokes is not, as far as
+/// control flow goes.)
 fn standing_marker(flow: &Flow<'_>, block: BlockId) -> Option<SiteId> {
     flow.blocks[block.0 as usize].steps.iter().find_map(|step| match step.action {
-        Action::Marker(site) => Some(site),
+        Action::Marker(site) if !step.is_invoke => Some(site),
         _ => None,
     })
 }
