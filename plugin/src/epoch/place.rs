@@ -21,7 +21,7 @@ mod tests;
 
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
-use super::program::{Action, BlockId, Flow, FunctionId, LoopId, Program};
+use super::program::{Action, BlockId, Flow, FunctionId, Loop, LoopId, Program};
 use super::recursion;
 use super::ways::{Ends, Reached, Spot, Stop, Ways};
 use crate::parameters::EpochOptions;
@@ -381,8 +381,10 @@ impl Placing<'_, '_> {
                 continue;
             }
             let entries = entries_of(flow, &part);
-            // With one entry it is a natural loop, or becomes none without its header.
-            if entries.len() > 1 {
+            // With one entry it is a natural loop, and decided as such; unless LLVM saw another entry, which is behind a
+            // call that never returns.
+            let is_natural = |natural: &Loop| entries.len() == 1 && entries.contains(&natural.header);
+            if !flow.loops.iter().any(is_natural) {
                 for &entry in entries.iter().filter(|&&entry| standing_marker(flow, entry).is_none()) {
                     marks.extend(self.mark(function, (entry, 0), Why::Loop));
                 }
