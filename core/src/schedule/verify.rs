@@ -30,7 +30,8 @@
 //!
 //! Epochs
 //! 13. Boundaries stand in the order of their places, none after the end, and none between a derived event and the next.
-//! 14. A marker's thread has been named by an event before, and has not ended. Its site is one of kind epoch.
+//! 14. A marker's thread has been named by an event before, and has not ended. Its site is one of kind epoch, or the
+//!     call of a barrier: where all threads begin epochs, leaving one is a marker too.
 //! 15. Epochs that all threads begin have growing numbers, from 1 on.
 //! 16. Boundaries are no events.
 
@@ -207,7 +208,10 @@ impl<'a> Verifier<'a> {
         }
         let site = self.schedule.sites.get(&marker.site);
         let site = site.ok_or_else(|| format!("site {} is not described", marker.site))?;
-        if site.kind != SiteKind::Epoch {
+        let is_barrier = || {
+            Hook::replacing(&site.callee).is_some_and(|hook| hook.op.effect() == Effect::Arrive)
+        };
+        if site.kind != SiteKind::Epoch && !is_barrier() {
             return Err(format!("site {} (kind {}) cannot be one of a marker", site.id, site.kind.name()));
         }
         self.used_sites.entry(marker.site).or_default();
