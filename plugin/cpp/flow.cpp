@@ -156,14 +156,17 @@ uintptr_t cov_call_shape(LLVMValueRef call) {
 bool cov_call_may_reach(LLVMValueRef call, LLVMValueRef function) {
   auto &Call = *unwrap<CallBase>(call);
   FunctionType *Type = unwrap<Function>(function)->getFunctionType();
-  // What a function does not take is passed in vain, and common ABIs let it; a variadic one takes the rest.
-  if (Type->getNumParams() > Call.arg_size())
+  if (!Call.getFunctionType()->isVarArg())
+    return Type == Call.getFunctionType();
+  // A pointer without a prototype, as old C has them, or to a variadic function: what is passed must fit.
+  if (Type->getReturnType() != Call.getType() || Type->getNumParams() > Call.arg_size())
+    return false;
+  if (Type->getNumParams() < Call.arg_size() && !Type->isVarArg())
     return false;
   for (unsigned I = 0; I < Type->getNumParams(); ++I)
     if (Type->getParamType(I) != Call.getArgOperand(I)->getType())
       return false;
-  // A result that the caller does not know of is lost.
-  return Call.getType() == Type->getReturnType() || Call.getType()->isVoidTy();
+  return true;
 }
 
 /// Whether a use, possibly deep inside constants, makes the address a pointer that may be called.

@@ -9,8 +9,9 @@
 //! - a library function that never synchronizes by core's table: nothing;
 //! - another function that is not defined here: in the open world, unknown code; in a whole program, a library that
 //!   may run the functions given to it, or, if none is seen, any whose address is taken;
-//! - through a pointer: every function whose address is taken and whose type fits; in the open world unknown code, too.
-//!   A function that is only ever given to `pthread_create` is not called through other pointers.
+//! - through a pointer: every function whose address is taken and that has the type of the call, as C demands; in the
+//!   open world unknown code, too. A function that is only ever given to `pthread_create` is not called through other
+//!   pointers.
 //!
 //! Blocks that cannot be reached, also those behind a call that never returns, have no steps and no successors.
 //!

@@ -129,7 +129,7 @@ pub struct RecursionDecision {
 pub struct Decisions {
     /// New markers.
     pub markers: BTreeMap<(FunctionId, Spot), Why>,
-    /// Loops that synchronize or spin, in the program's order, inner ones first.
+    /// Loops that synchronize or spin, in the program's order.
     pub loops: Vec<LoopDecision>,
     /// Recursion that synchronizes.
     pub recursions: Vec<RecursionDecision>,
@@ -177,7 +177,13 @@ pub fn place(program: &Program<'_>, hints: &[Hints], options: EpochOptions, prop
     let jumps =
         |id: &FunctionId| hints[id.0 as usize].returns_twice && !placing.effects[id.0 as usize].is_empty();
     decisions.jumps = (0..hints.len() as u32).map(FunctionId).filter(jumps).collect();
-    decisions.loops.sort_by_key(|decision| decision.function);
+    decisions.loops.sort_by_key(|line| {
+        let start = match &line.cycle {
+            Cycle::Loop(id) => program.functions[line.function.0 as usize].loops[id.0 as usize].header,
+            Cycle::Irreducible(blocks) => blocks.first().copied().unwrap_or(BlockId(0)),
+        };
+        (line.function, start)
+    });
     decisions
 }
 
