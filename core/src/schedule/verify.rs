@@ -208,9 +208,8 @@ impl<'a> Verifier<'a> {
         }
         let site = self.schedule.sites.get(&marker.site);
         let site = site.ok_or_else(|| format!("site {} is not described", marker.site))?;
-        let is_barrier = || {
-            Hook::replacing(&site.callee).is_some_and(|hook| hook.op.effect() == Effect::Arrive)
-        };
+        let is_barrier =
+            || Hook::replacing(&site.callee).is_some_and(|hook| hook.op.effect() == Effect::Arrive);
         if site.kind != SiteKind::Epoch && !is_barrier() {
             return Err(format!("site {} (kind {}) cannot be one of a marker", site.id, site.kind.name()));
         }
