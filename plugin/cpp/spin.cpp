@@ -6,7 +6,6 @@
 
 #include "bridge.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/CaptureTracking.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/IR/Function.h"
@@ -30,10 +29,26 @@ const AllocaInst *variableBehind(const Value *Pointer) {
   return dyn_cast<AllocaInst>(Pointer->stripInBoundsOffsets());
 }
 
-/// Other threads cannot write to a local variable whose address stays here, volatile or not.
+/// Other threads cannot write to a local variable whose address stays here. (LLVM's own PointerMayBeCaptured takes a
+/// volatile access for a capture.)
 bool isPrivate(const Value *Pointer) {
   const AllocaInst *Variable = variableBehind(Pointer);
-  return Variable && !PointerMayBeCaptured(Variable, true, true);
+  if (!Variable)
+    return false;
+  SmallVector<const Value *, 4> Work = {Variable};
+  while (!Work.empty()) {
+    for (const Use &U : Work.pop_back_val()->uses()) {
+      auto *I = dyn_cast<Instruction>(U.getUser());
+      auto *Store = dyn_cast_or_null<StoreInst>(I);
+      bool IsAccess = isa_and_nonnull<LoadInst>(I) || (Store && U.getOperandNo() == Store->getPointerOperandIndex());
+      if (IsAccess || isa_and_nonnull<DbgInfoIntrinsic>(I) || (I && I->isLifetimeStartOrEnd()))
+        continue;
+      if (!isa_and_nonnull<GetElementPtrInst>(I) && !isa_and_nonnull<BitCastInst>(I))
+        return false;
+      Work.push_back(I);
+    }
+  }
+  return true;
 }
 
 bool readsShared(const Instruction &I) {

@@ -9,8 +9,11 @@
 //! - a library function that never synchronizes by core's table: nothing;
 //! - another function that is not defined here: in the open world, unknown code; in a whole program, a library that
 //!   may run the functions given to it, or, if none is seen, any whose address is taken;
-//! - through a pointer: every function whose address is taken and whose type fits; in the open world unknown code, too.
-//!   A function that is only ever given to `pthread_create` is not called through other pointers.
+//! - through a pointer: every function whose address is taken and that has the type of the call, as C demands; in the
+//!   open world unknown code, too. A function that is only ever given to `pthread_create` is not called through other
+//!   pointers.
+//!
+//! In a module that is lowered already, the tests around markers are taken to lead to them: epochs are there when they do.
 //!
 //! Blocks that cannot be reached, also those behind a call that never returns, have no steps and no successors.
 //!
@@ -85,7 +88,7 @@ impl<'m> Extracted<'m> {
                         .iter()
                         .map(|&number| facts.loops[number].waits_for_memory)
                         .collect(),
-                    returns_twice: body.calls.iter().any(|call| call.returns_twice),
+                    returns_twice: actions.may_jump_back(body),
                 },
                 calls: body.calls.clone(),
             });
@@ -176,6 +179,18 @@ impl<'c, 'm> Actions<'c, 'm> {
             Some(&id) => vec![self.of_defined(facts, id)],
             None => self.of_library(call).into_iter().collect(),
         }
+    }
+
+    /// Whether `longjmp` may lead into the function. `pthread_cleanup_push` in C is a `setjmp` that only the end of the
+    /// thread comes back to.
+    fn may_jump_back(&self, body: &Body<'m>) -> bool {
+        let name = |call: &CallFacts<'m>| {
+            let callee = call.callee.and_then(|callee| self.calls.body(callee));
+            callee.map_or("", |callee| callee.facts.name.as_str())
+        };
+        let cleans_up = body.calls.iter().any(|call| name(call) == "__pthread_register_cancel");
+        let mut twice = body.calls.iter().filter(|call| call.returns_twice);
+        twice.any(|call| !cleans_up || name(call) != "__sigsetjmp")
     }
 
     fn of_defined(&self, facts: &FunctionFacts<'m>, id: FunctionId) -> Action {
@@ -289,6 +304,7 @@ fn flow_of<'m>(
         }
         blocks.push(Block { steps, next, leaves: leaves.filter(|_| !stops) });
     }
+    join_guards(facts, &mut blocks);
     let reached = reachable(&blocks);
     for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, &reached)| !reached) {
         *block = Block::default();
@@ -330,6 +346,23 @@ fn steps_of<'c, 'm: 'c>(
         }
     }
     (steps, false)
+}
+
+/// A guarded marker stands in a block of its own; its step goes back to where it was.
+fn join_guards(facts: &FlowFacts<'_>, blocks: &mut [Block<'_>]) {
+    if !facts.blocks.iter().any(|block| block.is_guard) {
+        return;
+    }
+    let mut ways_in = vec![0; blocks.len()];
+    blocks.iter().flat_map(|block| &block.next).for_each(|next| ways_in[next.0 as usize] += 1);
+    for (number, block) in facts.blocks.iter().enumerate().filter(|(_, block)| block.is_guard) {
+        let Some(&guarded) = block.next.first() else { continue };
+        let ends_in_invoke = blocks[guarded as usize].steps.last().is_some_and(|step| step.is_invoke);
+        if ways_in[guarded as usize] == 1 && !ends_in_invoke && guarded as usize != number {
+            let steps = std::mem::take(&mut blocks[guarded as usize].steps);
+            blocks[number].steps.extend(steps);
+        }
+    }
 }
 
 fn reachable(blocks: &[Block<'_>]) -> Vec<bool> {

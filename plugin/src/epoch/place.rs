@@ -16,9 +16,12 @@
 //! ([`super::recursion`]); a cycle with several entries, which is no loop, gets a marker at each of them and is named as
 //! a limit, since the rules are not applied to it; spin loops.
 
+#[cfg(test)]
+mod tests;
+
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
-use super::program::{Action, BlockId, Flow, FunctionId, LoopId, Program};
+use super::program::{Action, BlockId, Flow, FunctionId, Loop, LoopId, Program};
 use super::recursion;
 use super::ways::{Ends, Reached, Spot, Stop, Ways};
 use crate::parameters::EpochOptions;
@@ -126,7 +129,7 @@ pub struct RecursionDecision {
 pub struct Decisions {
     /// New markers.
     pub markers: BTreeMap<(FunctionId, Spot), Why>,
-    /// Loops that synchronize or spin, in the program's order, inner ones first.
+    /// Loops that synchronize or spin, in the program's order.
     pub loops: Vec<LoopDecision>,
     /// Recursion that synchronizes.
     pub recursions: Vec<RecursionDecision>,
@@ -174,7 +177,13 @@ pub fn place(program: &Program<'_>, hints: &[Hints], options: EpochOptions, prop
     let jumps =
         |id: &FunctionId| hints[id.0 as usize].returns_twice && !placing.effects[id.0 as usize].is_empty();
     decisions.jumps = (0..hints.len() as u32).map(FunctionId).filter(jumps).collect();
-    decisions.loops.sort_by_key(|decision| decision.function);
+    decisions.loops.sort_by_key(|line| {
+        let start = match &line.cycle {
+            Cycle::Loop(id) => program.functions[line.function.0 as usize].loops[id.0 as usize].header,
+            Cycle::Irreducible(blocks) => blocks.first().copied().unwrap_or(BlockId(0)),
+        };
+        (line.function, start)
+    });
     decisions
 }
 
@@ -378,8 +387,10 @@ impl Placing<'_, '_> {
                 continue;
             }
             let entries = entries_of(flow, &part);
-            // With one entry it is a natural loop, or becomes none without its header.
-            if entries.len() > 1 {
+            // With one entry it is a natural loop, and decided as such; unless LLVM saw another entry, which is behind a
+            // call that never returns.
+            let is_natural = |natural: &Loop| entries.len() == 1 && entries.contains(&natural.header);
+            if !flow.loops.iter().any(is_natural) {
                 for &entry in entries.iter().filter(|&&entry| standing_marker(flow, entry).is_none()) {
                     marks.extend(self.mark(function, (entry, 0), Why::Loop));
                 }
@@ -443,10 +454,11 @@ impl Placing<'_, '_> {
     }
 }
 
-/// The marker that stands in a block.
+/// The marker that stands in a block and is passed whenever the block is. (One that somebody invokes is not, as far as
+/// control flow goes.)
 fn standing_marker(flow: &Flow<'_>, block: BlockId) -> Option<SiteId> {
     flow.blocks[block.0 as usize].steps.iter().find_map(|step| match step.action {
-        Action::Marker(site) => Some(site),
+        Action::Marker(site) if !step.is_invoke => Some(site),
         _ => None,
     })
 }

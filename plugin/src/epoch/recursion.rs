@@ -5,15 +5,15 @@
 //! or, where an exception unwinds it, between its landing pad and whatever it does before it is unwound further. Each way
 //! is a graph of the functions; a cycle in it whose edges synchronize and pass no marker needs one:
 //! - down: at one function's entry;
-//! - back: in one function, after each call of the cycle that synchronizes behind it, and where its exception lands.
+//! - back: in one function, after a call of the cycle that synchronizes behind it, or where its exception lands.
 //!
-//! One function after the other gets its markers until no such cycle is left. Back goes first: its markers stand between
+//! One marker after the other is placed until no such cycle is left. Back goes first: its markers stand between
 //! calls, so that often none is needed on the way down. Loops come before all of this, and recursion inside of a loop that
 //! has a marker needs no other.
 
 use super::effects::Effects;
 use super::graph::components;
-use super::place::{Mark, Placing, RecursionDecision, Why};
+use super::place::{Placing, RecursionDecision, Why};
 use super::program::{Action, BlockId, FunctionId, Leave};
 use super::ways::{Ends, Spot};
 use std::collections::BTreeSet;
@@ -165,16 +165,13 @@ pub fn decide(placing: &mut Placing<'_, '_>, functions: &[FunctionId]) {
                 decision.limit = markable(first.0);
                 break;
             };
-            let spots: BTreeSet<Spot> =
-                candidates.iter().filter(|(f, _)| *f == chosen).map(|(_, spot)| *spot).collect();
-            let marks: Vec<Mark> = spots
-                .into_iter()
-                .filter_map(|spot| placing.mark(functions[chosen], spot, Why::Recursion))
-                .collect();
-            if marks.is_empty() {
-                break;
+            // The last one of a function first: what stands before it may then need none.
+            let spot = candidates.iter().filter(|(f, _)| *f == chosen).map(|(_, spot)| *spot).max();
+            let mark = spot.and_then(|spot| placing.mark(functions[chosen], spot, Why::Recursion));
+            match mark {
+                Some(mark) => decision.markers.push(mark),
+                None => break,
             }
-            decision.markers.extend(marks);
         }
     }
     placing.decisions.recursions.push(decision);

@@ -491,7 +491,9 @@ impl Source<'_, '_> {
         let reason = match (markers.is_empty(), line.limit) {
             (_, Some(limit)) => format!("synchronizes at any depth without a marker: {}", limit.describe()),
             (false, None) => "may synchronize at any depth".to_owned(),
-            (true, None) => "synchronizes nowhere between a call and the next without a marker".to_owned(),
+            (true, None) => {
+                "between two of its calls it does not synchronize, passes a marker, or is trivial as a loop may be".to_owned()
+            }
         };
         RecursionLine {
             functions: line.functions.iter().map(|&function| self.name(function)).collect(),

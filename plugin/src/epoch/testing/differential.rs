@@ -3,7 +3,7 @@
 
 use super::draft::{Draft, Shape};
 use super::oracle::{Machine, Point, Pump};
-use super::{count_from_environment, show, Random};
+use super::{count_from_environment, show, tell, Random};
 use crate::epoch::program::{Action, Program};
 use crate::epoch::verify::{check, Unbounded, Way};
 use crate::parameters::EpochOptions;
@@ -28,7 +28,7 @@ fn draw(random: &mut Random, shape: Shape) -> Program<'static> {
         let program = Draft::random(random, shape).program(random.chance(70));
         let blocks = || program.functions.iter().flat_map(|flow| &flow.blocks);
         let points: usize = blocks().map(|block| block.steps.len() + 1).sum();
-        if points <= 24 {
+        if points <= 20 {
             return program;
         }
     }
@@ -72,7 +72,7 @@ fn most_synchronizations(program: &Program<'_>) -> usize {
 
 #[test]
 fn the_verifier_agrees_with_every_path() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 3000);
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000);
     let (mut bounded, mut ways, mut given_up) = (0, [0; 3], 0);
     for seed in 0..programs as u64 {
         let mut random = Random::new(seed);
@@ -104,19 +104,19 @@ fn the_verifier_agrees_with_every_path() {
             }
         }
     }
-    println!(
+    tell(&format!(
         "{programs} programs: {bounded} bounded; cycles not bounded: {} inside, {} down, {} up; {given_up} given up",
         ways[Way::Cycle as usize],
         ways[Way::Descent as usize],
         ways[Way::Ascent as usize]
-    );
-    assert!(bounded * 5 > programs && ways.iter().all(|&count| count * 50 > programs));
+    ));
+    assert!(bounded * 5 > programs && ways.iter().all(|&count| count * 100 > programs));
     assert!(given_up * 20 < programs, "{given_up} of {programs} programs were too large for the oracle");
 }
 
 #[test]
 fn long_walks_stay_below_a_bound_where_the_verifier_says_so() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 3000) / 10;
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000) / 10;
     let (mut bounded, mut beyond, mut unbounded) = (0, 0, 0);
     for seed in 0..programs as u64 {
         let mut random = Random::new(1 << 32 | seed);
@@ -140,14 +140,16 @@ fn long_walks_stay_below_a_bound_where_the_verifier_says_so() {
             beyond += usize::from(walks(&mut random, 30_000) > bound);
         }
     }
-    println!("{programs} programs: {bounded} bounded; of {unbounded} others a walk went beyond in {beyond}");
+    tell(&format!(
+        "{programs} programs: {bounded} bounded; of {unbounded} others a walk went beyond in {beyond}"
+    ));
     assert!(bounded * 5 > programs);
 }
 
 /// The program of the module's text and the draft's own are checked alike.
 #[test]
 fn a_module_and_its_draft_are_bounded_alike() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 3000) / 5;
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000) / 5;
     let mut bounded = 0;
     for seed in 0..programs as u64 {
         let mut random = Random::new(2 << 32 | seed);
@@ -177,5 +179,5 @@ fn a_module_and_its_draft_are_bounded_alike() {
         });
         assert_eq!(complaints, [""; 0], "seed {seed}");
     }
-    println!("{programs} modules: {bounded} bounded");
+    tell(&format!("{programs} modules: {bounded} bounded"));
 }

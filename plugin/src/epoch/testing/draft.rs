@@ -94,6 +94,10 @@ const OPS: &[Op] = &[
 struct Maker<'r> {
     random: &'r mut Random,
     shape: Shape,
+    /// The function's number.
+    function: usize,
+    /// What is made now is run whenever the function is: a recursion here would never end.
+    always: bool,
     calls: usize,
     blocks: Vec<DraftBlock>,
     /// Headers and exits of the loops around.
@@ -104,8 +108,9 @@ impl Draft {
     pub fn random(random: &mut Random, shape: Shape) -> Draft {
         let mut calls = shape.calls;
         let mut functions = Vec::new();
-        for _ in 0..shape.functions {
-            let mut maker = Maker { random, shape, calls, blocks: Vec::new(), loops: Vec::new() };
+        for function in 0..shape.functions {
+            let (blocks, loops) = (Vec::new(), Vec::new());
+            let mut maker = Maker { random, shape, function, always: true, calls, blocks, loops };
             if shape.structured {
                 maker.structured();
             } else {
@@ -195,14 +200,15 @@ impl Maker<'_> {
         if self.random.chance(self.shape.markers) {
             return Deed::Marker;
         }
-        let callee = self.random.below(self.shape.functions);
+        let callee = self.callee();
         match self.random.below(10) {
             0..=3 if self.calls > 0 => {
                 self.calls -= 1;
-                match self.random.below(8) {
-                    0 => Deed::Pointer,
-                    1 if self.shape.outside => Deed::Callback(callee),
-                    _ => Deed::Call(callee),
+                match (self.random.below(8), callee) {
+                    (0, _) => Deed::Pointer,
+                    (1, Some(callee)) if self.shape.outside => Deed::Callback(callee),
+                    (_, Some(callee)) => Deed::Call(callee),
+                    (_, None) => Deed::Sync(Op::pthread_mutex_lock),
                 }
             }
             4 if self.shape.outside && self.random.chance(30) => Deed::Unknown,
@@ -211,13 +217,20 @@ impl Maker<'_> {
         }
     }
 
+    /// A function to call. One that is always called is a later one, mostly.
+    fn callee(&mut self) -> Option<usize> {
+        let first = if self.always && self.random.chance(90) { self.function + 1 } else { 0 };
+        (first < self.shape.functions).then(|| first + self.random.below(self.shape.functions - first))
+    }
+
     fn deeds(&mut self, most: usize) -> Vec<Deed> {
         (0..self.random.below(most + 1)).map(|_| self.deed()).collect()
     }
 
     fn wired(&mut self) {
         let count = 1 + self.random.below(self.shape.size);
-        for _ in 0..count {
+        for number in 0..count {
+            self.always = number == 0;
             let mut steps = self.deeds(2);
             let mut to = || self.random.below(count);
             let (one, other, third) = (to(), to(), to());
@@ -275,6 +288,7 @@ impl Maker<'_> {
     fn statements(&mut self, from: usize, count: usize, depth: usize) -> Option<usize> {
         let mut at = from;
         for _ in 0..count {
+            self.always = depth == 0;
             at = self.statement(at, depth)?;
         }
         Some(at)

@@ -3,12 +3,16 @@
 //! - [`draft`]: the generator; a draft becomes a [`super::program::Program`] or ([`text`]) LLVM IR
 //! - [`oracle`]: runs a program's paths with an explicit stack
 //! - [`differential`]: the verifier against the oracle
+//! - [`placed`]: placing, checked by the verifier
 
 use super::program::{Action, Program};
+use std::io::Write;
 
 mod differential;
 pub(crate) mod draft;
+mod features;
 pub(crate) mod oracle;
+mod placed;
 pub(crate) mod text;
 
 /// SplitMix64: all that a test does follows from its seed.
@@ -41,6 +45,11 @@ impl Random {
     pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
+}
+
+/// Prints, past the harness, which keeps to itself what a test prints that passes.
+pub(crate) fn tell(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
 }
 
 /// A number from the environment, for longer runs.
