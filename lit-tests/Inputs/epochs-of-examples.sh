@@ -11,7 +11,9 @@ pass() { # passes, module
 all=0 unbounded=0
 for source in "$examples"/*.c "$examples"/*.cpp "$examples"/*/*.c; do
   name=$(basename "$source")
-  "$clang" "$level" -gline-tables-only -pthread -emit-llvm -c "$source" -o "$work/$name.bc"
+  standard=()
+  [[ $name != *.cpp ]] || standard=(-std=c++20)
+  "$clang" "${standard[@]}" "$level" -gline-tables-only -pthread -emit-llvm -c "$source" -o "$work/$name.bc"
   for world in '' ';whole-program'; do
     options=${world#;}
     pass "epoch-markers<$options>,verify,verify<covsched-epochs$world>" "$work/$name.bc" || {

@@ -66,7 +66,6 @@ def main():
     parser.add_argument("--epochs", default="--epochs", help="how covsched cc is asked for markers")
     parser.add_argument("--runs", type=int, default=RUNS, help="how many runs")
     parser.add_argument("--varies", action="store_true", help="what it prints depends on the schedule")
-    parser.add_argument("--no-markers", action="store_true", help="the program gets no marker, so is not recorded")
     parser.add_argument("--args", nargs="*", default=[], help="the program's arguments")
     options = parser.parse_args()
     native, app = build(options)
@@ -86,8 +85,7 @@ def main():
         for failure in pool.map(one, range(options.runs)):
             if failure:
                 sys.exit(failure)
-    recorded = 0 if options.no_markers else RECORDED
-    epochs = [record(options, app, wanted, same, seed) for seed in range(recorded)]
+    epochs = [record(options, app, wanted, same, seed) for seed in range(RECORDED)]
     print(f"{options.runs} runs, epochs of the recorded ones: {epochs}")
 
 

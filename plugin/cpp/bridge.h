@@ -121,6 +121,7 @@ struct CovBlock {
   const LLVMValueRef *calls;   // as cov_scan gives them, without returns
   size_t call_count;
   CovEnd end;
+  bool is_guard;               // ends in covsched-lower's test; `next` is where it leads when all markers are wanted
 };
 
 /// A natural loop; loops are numbered in the order in which they are visited.

@@ -10,6 +10,7 @@
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -52,15 +53,29 @@ CovEnd endOf(const BasicBlock &Block) {
   return COV_END_GOES_ON;
 }
 
+/// Where the test that covsched-lower puts around a marker leads when the runtime wants all markers; null if the block does
+/// not end in one.
+BasicBlock *takenByGuard(const BasicBlock &Block) {
+  auto *Branch = dyn_cast<BranchInst>(Block.getTerminator());
+  auto *Test = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+  auto *Load = Test ? dyn_cast<LoadInst>(Test->getOperand(0)) : nullptr;
+  auto *Limit = Test ? dyn_cast<ConstantInt>(Test->getOperand(1)) : nullptr;
+  auto *Byte = Load ? dyn_cast<GlobalVariable>(Load->getPointerOperand()) : nullptr;
+  if (!Byte || !Limit || Byte->getName() != "covsched_active" || Limit->getBitWidth() != 8)
+    return nullptr;
+  return Branch->getSuccessor(ICmpInst::compare(APInt(8, 1), Limit->getValue(), Test->getPredicate()) ? 0 : 1);
+}
+
 void visitBlock(BasicBlock &Block, const Numbering &Places, const CovFlowVisitor &Visitor, void *Context) {
   SmallVector<LLVMValueRef, 8> Calls;
   for (Instruction &I : Block)
     if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
       Calls.push_back(wrap(&I));
-  Numbers Next = Places.all(successors(&Block));
+  BasicBlock *Taken = takenByGuard(Block);
+  Numbers Next = Taken ? Numbers{Places.of(Taken)} : Places.all(successors(&Block));
   BasicBlock::iterator Start = Block.getFirstInsertionPt();
   CovBlock Facts = {Start == Block.end() ? nullptr : wrap(&*Start), Next.data(), Next.size(), Calls.data(),
-                    Calls.size(), endOf(Block)};
+                    Calls.size(), endOf(Block), Taken != nullptr};
   Visitor.block(Context, &Facts);
 }
 

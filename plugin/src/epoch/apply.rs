@@ -18,7 +18,7 @@ use crate::analysis::calls::EPOCH_MARKER;
 use crate::instrument::apply::{ApplyError, Declarations, DERIVED, EPOCH_ENTER, EPOCH_LEAVE};
 use crate::instrument::plan::{epoch_site, file_of_sites};
 use crate::ir::flow::Place;
-use crate::ir::{CallFacts, Form, Inst, Location, Module};
+use crate::ir::{CallFacts, Form, Function, Inst, Location, Module};
 use crate::parameters::EpochOptions;
 use crate::report::limits::{Limit, Limits};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS};
@@ -86,8 +86,7 @@ pub fn apply<'m>(
     module: Module<'m>,
     extracted: &Extracted<'m>,
     sites: &NewSites,
-    options: EpochOptions,
-    limits: &mut Limits<'m>,
+    blocking: &[(Function<'m>, Vec<Inst<'m>>)],
 ) -> Result<bool, ApplyError> {
     let mut declarations = Declarations::new(module);
     let mut late: Vec<Site> = Vec::new();
@@ -108,11 +107,17 @@ pub fn apply<'m>(
         let (bytes, _) = table.finish(&module.source_name(), false);
         module.add_section_data("covsched.sites", SECTION, &bytes, true);
     }
-    let mut changed = !sites.is_empty();
-    for details in extracted.details.iter().filter(|details| details.hints.unmarkable.is_none()) {
-        changed |= leave_around_blocking_calls(&mut declarations, extracted, details, options, limits)?;
+    for (function, calls) in blocking {
+        let (leave, enter) = (declarations.marker(EPOCH_LEAVE)?, declarations.marker(EPOCH_ENTER)?);
+        for &call in calls {
+            let left = call.insert_marker(leave, None, None, call);
+            if let Some(after) = call.point_after() {
+                after.insert_marker(enter, Some(left), None, call);
+            }
+        }
+        function.allow_markers();
     }
-    Ok(changed)
+    Ok(!sites.is_empty() || !blocking.is_empty())
 }
 
 /// False if control never comes there.
@@ -142,14 +147,26 @@ fn insert_marker<'m>(
     Ok(true)
 }
 
-fn leave_around_blocking_calls<'m>(
-    declarations: &mut Declarations<'m>,
+/// The calls that may block and around which no thread leaves its epoch yet, by function.
+pub fn blocking_calls<'m>(
+    extracted: &Extracted<'m>,
+    options: EpochOptions,
+    limits: &mut Limits<'m>,
+) -> Vec<(Function<'m>, Vec<Inst<'m>>)> {
+    let markable = extracted.details.iter().filter(|details| details.hints.unmarkable.is_none());
+    markable
+        .map(|details| (details.facts.function, blocking_calls_of(extracted, details, options, limits)))
+        .filter(|(_, calls)| !calls.is_empty())
+        .collect()
+}
+
+fn blocking_calls_of<'m>(
     extracted: &Extracted<'m>,
     details: &Details<'m>,
     options: EpochOptions,
     limits: &mut Limits<'m>,
-) -> Result<bool, ApplyError> {
-    let mut blocking: Vec<&CallFacts<'m>> = Vec::new();
+) -> Vec<Inst<'m>> {
+    let mut blocking = Vec::new();
     let mut has_left = false;
     for call in &details.calls {
         let name = call.callee.and_then(|callee| extracted.undefined.get(&callee)).map(String::as_str);
@@ -169,21 +186,10 @@ fn leave_around_blocking_calls<'m>(
         if call.is_bound_to_return || call.form == Form::Callbr {
             limits.at(Limit::EpochBlocking, call.inst, name);
         } else {
-            blocking.push(call);
+            blocking.push(call.inst);
         }
     }
-    if blocking.is_empty() {
-        return Ok(false);
-    }
-    let (leave, enter) = (declarations.marker(EPOCH_LEAVE)?, declarations.marker(EPOCH_ENTER)?);
-    for call in blocking {
-        let left = call.inst.insert_marker(leave, None, None, call.inst);
-        if let Some(after) = call.inst.point_after() {
-            after.insert_marker(enter, Some(left), None, call.inst);
-        }
-    }
-    details.facts.function.allow_markers();
-    Ok(true)
+    blocking
 }
 
 /// Whether this call of a function that is not defined here may block outside of the program.

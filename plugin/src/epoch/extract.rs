@@ -13,6 +13,8 @@
 //!   open world unknown code, too. A function that is only ever given to `pthread_create` is not called through other
 //!   pointers.
 //!
+//! In a module that is lowered already, the tests around markers are taken to lead to them: epochs are there when they do.
+//!
 //! Blocks that cannot be reached, also those behind a call that never returns, have no steps and no successors.
 //!
 //! Limits: signal handlers, exit handlers and destructors of thread-local objects are called by nobody here.
@@ -302,6 +304,7 @@ fn flow_of<'m>(
         }
         blocks.push(Block { steps, next, leaves: leaves.filter(|_| !stops) });
     }
+    join_guards(facts, &mut blocks);
     let reached = reachable(&blocks);
     for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, &reached)| !reached) {
         *block = Block::default();
@@ -343,6 +346,23 @@ fn steps_of<'c, 'm: 'c>(
         }
     }
     (steps, false)
+}
+
+/// A guarded marker stands in a block of its own; its step goes back to where it was.
+fn join_guards(facts: &FlowFacts<'_>, blocks: &mut [Block<'_>]) {
+    if !facts.blocks.iter().any(|block| block.is_guard) {
+        return;
+    }
+    let mut ways_in = vec![0; blocks.len()];
+    blocks.iter().flat_map(|block| &block.next).for_each(|next| ways_in[next.0 as usize] += 1);
+    for (number, block) in facts.blocks.iter().enumerate().filter(|(_, block)| block.is_guard) {
+        let Some(&guarded) = block.next.first() else { continue };
+        let ends_in_invoke = blocks[guarded as usize].steps.last().is_some_and(|step| step.is_invoke);
+        if ways_in[guarded as usize] == 1 && !ends_in_invoke && guarded as usize != number {
+            let steps = std::mem::take(&mut blocks[guarded as usize].steps);
+            blocks[number].steps.extend(steps);
+        }
+    }
 }
 
 fn reachable(blocks: &[Block<'_>]) -> Vec<bool> {

@@ -33,6 +33,7 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
     let extracted = Extracted::of(module, options);
     let decisions = decide(&extracted, options, true);
     let mut limits = limits_of(&extracted, &decisions);
+    let blocking = apply::blocking_calls(&extracted, options, &mut limits);
     let sites = apply::number(&extracted, &decisions, &module.source_name());
     // Before the module changes.
     let report = options.verbose.then(|| {
@@ -46,7 +47,7 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
         };
         report::Report::of(&source)
     });
-    let changed = match apply::apply(module, &extracted, &sites, options, &mut limits) {
+    let changed = match apply::apply(module, &extracted, &sites, &blocking) {
         Ok(changed) => changed,
         Err(error) => {
             module.report(Severity::Error, &format!("covsched: {error}"));
@@ -90,11 +91,13 @@ pub fn examine(module: Module<'_>, options: EpochOptions) -> report::Report {
         extracted.program.functions.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.steps);
     let placed = module.has_flag(FLAG) || steps.any(|step| matches!(step.action, Action::Marker(_)));
     let decisions = decide(&extracted, options, !placed);
+    let mut limits = limits_of(&extracted, &decisions);
+    apply::blocking_calls(&extracted, options, &mut limits);
     let source = report::Source {
         extracted: &extracted,
         decisions: &decisions,
         sites: &apply::number(&extracted, &decisions, &module.source_name()),
-        limits: &limits_of(&extracted, &decisions),
+        limits: &limits,
         options,
         placed,
     };

@@ -111,6 +111,7 @@ pub(crate) struct RawBlock {
     pub(crate) calls: *const LLVMValueRef,
     pub(crate) call_count: usize,
     pub(crate) end: u8,
+    pub(crate) is_guard: bool,
 }
 
 /// As `CovLoop`.

@@ -30,6 +30,8 @@ pub struct BlockFacts<'m> {
     pub calls: Vec<Inst<'m>>,
     /// How it ends.
     pub end: End,
+    /// It ends in the test that `covsched-lower` puts around markers; its successor is the way with the marker.
+    pub is_guard: bool,
 }
 
 /// A place in the source that an instruction can be given. Lives as long as the module.
@@ -78,6 +80,7 @@ extern "C" fn take_block(context: *mut c_void, raw: *const bridge::RawBlock) {
                 2 => End::Unwinds,
                 _ => unreachable!("the bridge knows three ends"),
             },
+            is_guard: raw.is_guard,
         });
     }
 }

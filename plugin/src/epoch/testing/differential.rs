@@ -28,7 +28,7 @@ fn draw(random: &mut Random, shape: Shape) -> Program<'static> {
         let program = Draft::random(random, shape).program(random.chance(70));
         let blocks = || program.functions.iter().flat_map(|flow| &flow.blocks);
         let points: usize = blocks().map(|block| block.steps.len() + 1).sum();
-        if points <= 24 {
+        if points <= 20 {
             return program;
         }
     }
@@ -72,7 +72,7 @@ fn most_synchronizations(program: &Program<'_>) -> usize {
 
 #[test]
 fn the_verifier_agrees_with_every_path() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 2000);
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000);
     let (mut bounded, mut ways, mut given_up) = (0, [0; 3], 0);
     for seed in 0..programs as u64 {
         let mut random = Random::new(seed);
@@ -116,7 +116,7 @@ fn the_verifier_agrees_with_every_path() {
 
 #[test]
 fn long_walks_stay_below_a_bound_where_the_verifier_says_so() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 2000) / 10;
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000) / 10;
     let (mut bounded, mut beyond, mut unbounded) = (0, 0, 0);
     for seed in 0..programs as u64 {
         let mut random = Random::new(1 << 32 | seed);
@@ -149,7 +149,7 @@ fn long_walks_stay_below_a_bound_where_the_verifier_says_so() {
 /// The program of the module's text and the draft's own are checked alike.
 #[test]
 fn a_module_and_its_draft_are_bounded_alike() {
-    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 2000) / 5;
+    let programs = count_from_environment("COVSCHED_TEST_PROGRAMS", 4000) / 5;
     let mut bounded = 0;
     for seed in 0..programs as u64 {
         let mut random = Random::new(2 << 32 | seed);

@@ -48,7 +48,7 @@ pub(crate) struct Machine<'p> {
     waits_count: bool,
 }
 
-const MOST_STATES: usize = 60_000;
+const MOST_STATES: usize = 30_000;
 
 fn of_effect(effect: Effect) -> Sync {
     match effect {
