@@ -58,9 +58,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let epochs = options(&arguments.rules)?;
     let program = read_app(&arguments.app)?;
     let report = epoch::examine(program.module(), epochs);
-    if !report.placed && !report.markers.is_empty() {
+    if !report.placed {
         say(format_args!(
-            "covsched: {}: has no epoch markers; these are those that --epochs would give it",
+            "covsched: {}: was compiled without --epochs; these are the markers that it would get as a whole",
             arguments.app.display()
         ));
     }

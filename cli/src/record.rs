@@ -91,7 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let asked = options::value(&user, &wanted, "epochs")?;
     if asked.is_some_and(|epochs| epochs == "barrier") && !program.has_epoch_markers()? {
         say(format_args!(
-            "covsched: {}: has no epoch markers: compile with --epochs",
+            "covsched: {}: has no epoch markers, so only its own barriers end epochs; for markers in its loops, \
+             compile with --epochs",
             program.path().display()
         ));
     }

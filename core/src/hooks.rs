@@ -250,8 +250,8 @@ macro_rules! for_each_cxx_hook {
 /// - `epoch_marker`: in the header of a loop, or at a recursive call: an epoch may end here (Bergan 3.2.2).
 /// - `epoch_leave`: before a library call that may block: the thread leaves its epoch, so that others do not wait for
 ///   it. The result is 1 if it did, else 0.
-/// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread's next
-///   hook or marker enters then.
+/// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread is back
+///   when its derived calls are fewer than at the leave, and until then for the length of each hook and marker.
 #[macro_export]
 macro_rules! for_each_marker {
     ($callback:ident) => {

@@ -23,7 +23,8 @@ pub fn keeps_callback_in_thread(linkage_name: &str) -> bool {
 
 /// Whether a call of this function may make its thread wait for something outside of the program: input, output, time,
 /// another process. Only calls of the system and what stands right above them: others do so by calling these.
-/// Output is among them, since a pipe may be full. (What waits for another thread of the program is in the hook table.)
+/// Output is among them, since a pipe may be full. What waits for another thread of the program is in the hook table, but
+/// for the guard of a local static and the futures of libstdc++, which wait without a hook.
 pub fn may_block(linkage_name: &str) -> bool {
     BLOCKING.binary_search(&linkage_name).is_ok() || begins_with(linkage_name, BLOCKING_PREFIXES)
 }
@@ -351,7 +352,7 @@ const CALLBACK_IN_THREAD: &[&str] = &[
 /// See [`may_block`].
 #[rustfmt::skip]
 const BLOCKING: &[&str] = &[
-    "_IO_getc", "_IO_putc", "__accept", "__close", "__connect", "__dprintf_chk", "__fcntl", "__fgets_chk",
+    "_IO_getc", "_IO_putc", "__accept", "__close", "__connect", "__cxa_guard_acquire", "__dprintf_chk", "__fcntl", "__fgets_chk",
     "__fgets_unlocked_chk", "__fgetws_chk", "__fprintf_chk", "__fread_chk", "__fread_unlocked_chk",
     "__fwprintf_chk", "__getdelim", "__gets_chk", "__isoc23_fscanf", "__isoc23_scanf", "__isoc23_vfscanf",
     "__isoc23_vscanf", "__isoc99_fscanf", "__isoc99_scanf", "__isoc99_vfscanf", "__isoc99_vscanf",
@@ -385,6 +386,7 @@ const BLOCKING: &[&str] = &[
 #[rustfmt::skip]
 const BLOCKING_PREFIXES: &[&str] = &[
     "_ZNSi", "_ZNSo", "_ZNSt13basic_filebuf", "_ZNSt13basic_istream", "_ZNSt13basic_ostream",
+    "_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_until",
     "_ZSt16__ostream_insert", "_ZSt17__istream_extract", "_ZSt4endl", "_ZSt5flush", "_ZSt7getline", "_ZStls",
     "_ZStrs",
 ];

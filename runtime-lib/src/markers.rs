@@ -294,6 +294,27 @@ mod tests {
     }
 
     #[test]
+    fn the_number_of_the_stack_is_that_of_the_calls_on_it() {
+        let stack = DerivedStack::new();
+        assert_eq!(stack.hash(), 0);
+        stack.push(SiteId(7));
+        let outer = stack.hash();
+        stack.push(SiteId(8));
+        let inner = stack.hash();
+        for site in 0..1000 {
+            stack.push(SiteId(site));
+        }
+        stack.pop_to(2);
+        assert_eq!(stack.hash(), inner);
+        stack.pop_to(1);
+        assert_eq!(stack.hash(), outer);
+        stack.push(SiteId(9));
+        assert_ne!(stack.hash(), inner);
+        stack.pop_to(0);
+        assert_eq!(stack.hash(), 0);
+    }
+
+    #[test]
     fn deep_recursion_is_kept() {
         let stack = DerivedStack::new();
         for site in 0..5000 {

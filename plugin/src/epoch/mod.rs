@@ -25,6 +25,9 @@ use extract::Extracted;
 use place::{place, Decision, Decisions, Hints};
 use program::Action;
 
+/// The module flag of a module that `epoch-markers` has seen: one that needs no marker has none to tell.
+pub const FLAG: &str = "covsched-epochs";
+
 /// `epoch-markers`. Returns whether the module changed.
 pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
     let extracted = Extracted::of(module, options);
@@ -56,7 +59,9 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
         eprintln!("covsched: {unit}: {counts}; limits: {}", limits.summary());
     }
     let counts = options.count_instructions && count::count_instructions(module);
-    changed || counts
+    let is_first = !module.has_flag(FLAG);
+    module.set_flag(FLAG);
+    changed || counts || is_first
 }
 
 /// `sync-unroll`. Returns whether the module changed.
@@ -79,12 +84,12 @@ pub fn describe(module: Module<'_>, options: PrintOptions) -> String {
     }
 }
 
-/// The markers that stand in the module, or, if there are none, those it would get.
+/// The markers that stand in the module, or, if none were placed, those it would get.
 pub fn examine(module: Module<'_>, options: EpochOptions) -> report::Report {
     let extracted = Extracted::of(module, options);
     let mut steps =
         extracted.program.functions.iter().flat_map(|flow| &flow.blocks).flat_map(|block| &block.steps);
-    let placed = steps.any(|step| matches!(step.action, Action::Marker(_)));
+    let placed = module.has_flag(FLAG) || steps.any(|step| matches!(step.action, Action::Marker(_)));
     let decisions = decide(&extracted, options, !placed);
     let mut limits = limits_of(&extracted, &decisions);
     apply::blocking_calls(&extracted, options, &mut limits);

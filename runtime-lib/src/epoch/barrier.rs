@@ -40,6 +40,8 @@ static FLOOR: AtomicU64 = AtomicU64::new(0);
 /// [`crate::enforce::turn`] for why it does.
 const LOOKS: u32 = 100;
 const YIELDS: u32 = 60;
+/// Where so many stop, they would only keep those from running that they wait for.
+const MANY: u64 = 8;
 
 fn running(census: u64) -> u64 {
     census >> 32
@@ -125,7 +127,8 @@ fn wait_while(epoch: u32) {
         }
         core::hint::spin_loop();
     }
-    for _ in 0..YIELDS {
+    let yields = if stopping(CENSUS.load(Ordering::Relaxed)) < MANY { YIELDS } else { 0 };
+    for _ in 0..yields {
         sys::yield_now();
         if has_started() {
             return;

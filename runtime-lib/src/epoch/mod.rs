@@ -341,12 +341,11 @@ pub unsafe fn get(
         if want.op.class() == covsched_core::hooks::ObjectClass::Semaphore {
             cancellation_point(thread);
         }
-        let result = crate::hook::attempt(want.op, want.object);
-        let is_busy = matches!(result, libc::EBUSY | libc::EAGAIN);
-        if !is_busy {
+        let result = waiting::look(want.op, want.object);
+        if !waiting::is_busy(want.op, result) {
             return returns(result);
         }
-        if waiting::is_refused(&want) || !waiting::is_busy(want.op, result) {
+        if waiting::is_refused(&want) {
             return real();
         }
         returns(waiting::wait(thread, want))

@@ -165,6 +165,30 @@ pub fn is_busy(op: Op, result: c_int) -> bool {
     result == if is_semaphore(op) { libc::EAGAIN } else { libc::EBUSY }
 }
 
+/// Looks for a short while whether an object becomes free: what an attempt says then. Who holds a lock mostly gives it
+/// up soon; a unit of a semaphore may come at any time.
+///
+/// # Safety
+/// A live object of the operation's class.
+pub unsafe fn look(op: Op, object: *mut c_void) -> c_int {
+    const LOOKS: u32 = 40;
+    let looks = match op.class() {
+        ObjectClass::Spin => 4 * LOOKS,
+        ObjectClass::Semaphore => 0,
+        _ => LOOKS,
+    };
+    // SAFETY: by the contract; so below.
+    let mut result = unsafe { attempt(op, object) };
+    for _ in 0..looks {
+        if !is_busy(op, result) {
+            break;
+        }
+        core::hint::spin_loop();
+        result = unsafe { attempt(op, object) };
+    }
+    result
+}
+
 /// Waits for an object that was not free: 0, or the errno.
 ///
 /// # Safety
@@ -384,3 +408,6 @@ pub fn reset() {
         place.waiters.store(0, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;
