@@ -352,7 +352,8 @@ const CALLBACK_IN_THREAD: &[&str] = &[
 /// See [`may_block`].
 #[rustfmt::skip]
 const BLOCKING: &[&str] = &[
-    "_IO_getc", "_IO_putc", "__accept", "__close", "__connect", "__cxa_guard_acquire", "__dprintf_chk", "__fcntl", "__fgets_chk",
+    "_IO_getc", "_IO_putc", "__accept", "__close", "__connect", "__cxa_guard_acquire", "__dprintf_chk",
+    "__fcntl", "__fgets_chk",
     "__fgets_unlocked_chk", "__fgetws_chk", "__fprintf_chk", "__fread_chk", "__fread_unlocked_chk",
     "__fwprintf_chk", "__getdelim", "__gets_chk", "__isoc23_fscanf", "__isoc23_scanf", "__isoc23_vfscanf",
     "__isoc23_vscanf", "__isoc99_fscanf", "__isoc99_scanf", "__isoc99_vfscanf", "__isoc99_vscanf",
