@@ -388,8 +388,12 @@ impl Placing<'_, '_> {
             }
             let entries = entries_of(flow, &part);
             // With one entry it is a natural loop, and decided as such; unless LLVM saw another entry, which is behind a
-            // call that never returns.
-            let is_natural = |natural: &Loop| entries.len() == 1 && entries.contains(&natural.header);
+            // call that never returns: then it found no loop here, or one of only some of these blocks.
+            let is_natural = |natural: &Loop| {
+                entries.len() == 1
+                    && entries.contains(&natural.header)
+                    && part.iter().all(|block| natural.blocks.contains(block))
+            };
             if !flow.loops.iter().any(is_natural) {
                 for &entry in entries.iter().filter(|&&entry| standing_marker(flow, entry).is_none()) {
                     marks.extend(self.mark(function, (entry, 0), Why::Loop));
