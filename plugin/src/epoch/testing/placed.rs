@@ -1,6 +1,6 @@
 //! Placing, checked by the verifier: random modules get markers, after which LLVM accepts them and every cycle is
 //! bounded; and a marker that is taken away is missed, or all paths say that it was one more than needed. About one in
-//! six is:
+//! five is:
 //! - loops that spin get theirs for another reason than a bound;
 //! - a loop's own synchronizations may all be behind a marker of an inner loop or a callee that an iteration can do
 //!   without; the rule (Bergan's too) asks for a marker that every iteration passes;
