@@ -388,7 +388,7 @@ impl Placing<'_, '_> {
             }
             let entries = entries_of(flow, &part);
             // With one entry it is a natural loop, and decided as such; unless LLVM saw another entry, which is behind a
-            // call that never returns. Then a smaller loop may still have the same header.
+            // call that never returns: then it found no loop here, or one of only some of these blocks.
             let is_natural = |natural: &Loop| {
                 entries.len() == 1
                     && entries.contains(&natural.header)

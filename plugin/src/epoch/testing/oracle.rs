@@ -9,6 +9,7 @@
 use super::Random;
 use crate::epoch::program::{Action, Leave, Program, Step};
 use covsched_core::hooks::Effect;
+use std::cell::Cell;
 use std::collections::HashSet;
 
 /// A place in a program: function, block, step.
@@ -46,9 +47,12 @@ pub(crate) struct Machine<'p> {
     depth: usize,
     /// Untimed waits count like locks: notifications are unbounded.
     waits_count: bool,
+    /// So many states may still be looked at, in all searches together.
+    budget: Cell<usize>,
 }
 
-const MOST_STATES: usize = 30_000;
+/// What is not found by then is given up.
+const MOST_STATES: usize = 100_000;
 
 fn of_effect(effect: Effect) -> Sync {
     match effect {
@@ -64,7 +68,14 @@ fn of_effect(effect: Effect) -> Sync {
 
 impl<'p> Machine<'p> {
     pub fn new(program: &'p Program<'static>, depth: usize) -> Self {
-        Machine { program, depth, waits_count: false }
+        Machine { program, depth, waits_count: false, budget: Cell::new(MOST_STATES) }
+    }
+
+    /// Takes one state from the budget.
+    fn may_look(&self) -> bool {
+        let left = self.budget.get();
+        self.budget.set(left.saturating_sub(1));
+        left > 0
     }
 
     fn block(&self, (f, b, _): Point) -> &'p crate::epoch::program::Block<'static> {
@@ -168,7 +179,7 @@ impl<'p> Machine<'p> {
             if !seen.insert(stack.clone()) {
                 continue;
             }
-            if seen.len() > MOST_STATES {
+            if !self.may_look() {
                 return None;
             }
             if let [point] = stack[..] {
@@ -204,7 +215,7 @@ impl<'p> Machine<'p> {
             if found {
                 return Pump::Found;
             }
-            if seen.len() > MOST_STATES {
+            if !self.may_look() {
                 return Pump::TooMany;
             }
         }
@@ -220,7 +231,6 @@ impl<'p> Machine<'p> {
     /// Paths from a point to itself with fewer frames. Every such path passes a block's end, since it returns or
     /// unwinds; where it unwinds, it passes a landing pad's start.
     pub fn pump_up(&self, point: Point, live: &HashSet<Point>, notifies: bool) -> Pump {
-        let mut result = Pump::None;
         let mut chains: Vec<Vec<Point>> =
             live.iter().filter(|at| at.0 == point.0).map(|&at| vec![at]).collect();
         while let Some(chain) = chains.pop() {
@@ -232,10 +242,9 @@ impl<'p> Machine<'p> {
             for callee in functions {
                 if callee.0 == point.0 {
                     let start = [&chain[..], &[point]].concat();
-                    match self.search(&start, notifies, &|stack| stack == [point]) {
-                        Pump::Found => return Pump::Found,
-                        Pump::TooMany => result = Pump::TooMany,
-                        Pump::None => {}
+                    let pump = self.search(&start, notifies, &|stack| stack == [point]);
+                    if pump != Pump::None {
+                        return pump;
                     }
                 }
                 if chain.len() + 2 < self.depth {
@@ -244,31 +253,26 @@ impl<'p> Machine<'p> {
                 }
             }
         }
-        result
+        Pump::None
     }
 
     /// Whether anything is unbounded (or any notification); looks everywhere.
     fn any_pump(&self, live: &HashSet<Point>, notifies: bool) -> Pump {
-        let mut result = Pump::None;
-        let mut note = |pump: Pump| {
-            if pump == Pump::TooMany {
-                result = Pump::TooMany;
-            }
-            pump == Pump::Found
-        };
         let mut points: Vec<Point> = live.iter().copied().collect();
         points.sort_unstable();
         for point in points {
             let is_start = point.2 == 0;
             let is_end = self.step(point).is_none();
-            if is_start && note(self.pump_down(point, notifies)) {
-                return Pump::Found;
+            let down = if is_start { self.pump_down(point, notifies) } else { Pump::None };
+            if down != Pump::None {
+                return down;
             }
-            if (is_start || is_end) && note(self.pump_up(point, live, notifies)) {
-                return Pump::Found;
+            let up = if is_start || is_end { self.pump_up(point, live, notifies) } else { Pump::None };
+            if up != Pump::None {
+                return up;
             }
         }
-        result
+        Pump::None
     }
 
     /// Whether synchronizations are unbounded. Learns whether notifications are.

@@ -1,6 +1,7 @@
 //! Placing, checked by the verifier: random modules get markers, after which LLVM accepts them and every cycle is
-//! bounded; and a marker that is taken away is missed, or all paths say that it was one more than needed. About one in
-//! six is:
+//! bounded; and when a marker is taken away, the verifier fails, or it says that the marker was one more than needed.
+//! The oracle looks at all paths of the latter, where they are few enough; that is about half of them, and the others
+//! rest on the verifier alone. About one marker in five is not missed. What was seen in small ones (not counted):
 //! - loops that spin get theirs for another reason than a bound;
 //! - a loop's own synchronizations may all be behind a marker of an inner loop or a callee that an iteration can do
 //!   without; the rule (Bergan's too) asks for a marker that every iteration passes;
