@@ -89,10 +89,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     wanted.extend(arguments.delay.map(|seed| ("delay", seed.to_string())));
     let user = options::of_user()?;
     let asked = options::value(&user, &wanted, "epochs")?;
-    if asked.is_some_and(|epochs| epochs == "barrier") && !program.has_epoch_markers()? {
+    if asked.is_some_and(|epochs| epochs == "barrier") && !program.has_epochs()? {
         say(format_args!(
-            "covsched: {}: has no epoch markers, so only its own barriers end epochs; for markers in its loops, \
-             compile with --epochs",
+            "covsched: {}: neither the program nor a library that it is linked with was compiled with --epochs: \
+             it runs without epochs",
             program.path().display()
         ));
     }

@@ -248,6 +248,8 @@ macro_rules! for_each_cxx_hook {
 /// - `derived_leave`: after it, and wherever an exception or a longjmp lands; sets the depth back.
 /// - `derived_depth`: the depth on entry, in functions that need it for landing pads.
 /// - `epoch_marker`: in the header of a loop, or at a recursive call: an epoch may end here (Bergan 3.2.2).
+/// - `epoch_spin`: likewise, in a loop that synchronizes with nobody but may wait for another thread by reading memory:
+///   the runtime takes it for a marker when the thread has come to one very often in its epoch.
 /// - `epoch_leave`: before a library call that may block: the thread leaves its epoch, so that others do not wait for
 ///   it. The result is 1 if it did, else 0.
 /// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread is back
@@ -264,6 +266,7 @@ macro_rules! for_each_marker {
             derived_leave(depth: int) -> void;
             derived_depth() -> int;
             epoch_marker(site: site) -> void;
+            epoch_spin(site: site) -> void;
             epoch_leave() -> int;
             epoch_enter(left: int) -> void;
         }

@@ -91,12 +91,14 @@ pub struct TableHeader {
     pub strings: u32,
     /// String: the source file of the translation unit, as the compiler was given it.
     pub unit: u32,
-    /// [`UNIT_HAS_BITCODE`].
+    /// [`UNIT_HAS_BITCODE`], [`UNIT_HAS_EPOCHS`].
     pub flags: u32,
 }
 
 /// Set in [`TableHeader::flags`] where the unit's bitcode was kept in the object.
 pub const UNIT_HAS_BITCODE: u32 = 1;
+/// Set in [`TableHeader::flags`] where the unit was compiled with epoch markers, whether or not it needed any.
+pub const UNIT_HAS_EPOCHS: u32 = 2;
 
 /// One site in a table.
 #[derive(Clone, Copy, Debug)]
@@ -217,6 +219,15 @@ impl<'a> Iterator for Tables<'a> {
     }
 }
 
+/// The unit that a table is of: its source file, as the compiler was given it. Empty if that is no text.
+pub fn unit_name<'a>(header: &TableHeader, table: &'a [u8]) -> &'a str {
+    let strings =
+        core::mem::size_of::<TableHeader>() + header.count as usize * core::mem::size_of::<SiteRecord>();
+    let name = table.get(strings + header.unit as usize..).unwrap_or_default();
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(0);
+    core::str::from_utf8(&name[..end]).unwrap_or_default()
+}
+
 /// The identity of a program: the sum over its executable's tables, so that link order does not matter.
 pub fn program_id(section: &[u8]) -> ProgramId {
     ProgramId(Tables::new(section).fold(0u64, |sum, (header, _)| sum.wrapping_add(mix(header.hash))))
@@ -259,6 +270,8 @@ mod table {
         pub hash: u64,
         /// Whether the unit's bitcode was kept.
         pub has_bitcode: bool,
+        /// Whether it was compiled with epoch markers.
+        pub has_epochs: bool,
         /// Its sites, in the order of the unit's instructions.
         pub sites: Vec<Site>,
     }
@@ -327,8 +340,8 @@ mod table {
             self.records.push(record);
         }
 
-        /// The table's bytes and hash.
-        pub fn finish(mut self, unit: &str, has_bitcode: bool) -> (Vec<u8>, u64) {
+        /// The table's bytes and hash. `flags`: [`TableHeader::flags`].
+        pub fn finish(mut self, unit: &str, flags: u32) -> (Vec<u8>, u64) {
             let unit = self.string(unit);
             let mut body =
                 Vec::with_capacity(self.records.len() * size_of::<SiteRecord>() + self.strings.len());
@@ -345,7 +358,7 @@ mod table {
                 count: self.records.len() as u32,
                 strings: self.strings.len() as u32,
                 unit,
-                flags: if has_bitcode { UNIT_HAS_BITCODE } else { 0 },
+                flags,
             };
             let mut bytes = header.as_bytes().to_vec();
             bytes.extend_from_slice(&body);
@@ -397,6 +410,7 @@ mod table {
                 unit,
                 hash: header.hash,
                 has_bitcode: header.flags & UNIT_HAS_BITCODE != 0,
+                has_epochs: header.flags & UNIT_HAS_EPOCHS != 0,
                 sites,
             })
         }

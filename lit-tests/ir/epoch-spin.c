@@ -8,6 +8,7 @@
 // RUN: %opt -load-pass-plugin=%plugin -passes='print<covsched-epochs>' -disable-output %t.2.ll 2>&1 | %FileCheck %s --check-prefix=NONE
 // RUN: %opt -load-pass-plugin=%plugin -verify-each -passes='epoch-markers,verify<covsched-epochs>' -disable-output %t.0.ll
 // RUN: %opt -load-pass-plugin=%plugin -verify-each -passes='epoch-markers,verify<covsched-epochs>' -disable-output %t.2.ll
+// RUN: %opt -load-pass-plugin=%plugin -passes='epoch-markers' -S %t.0.ll | %FileCheck %s --check-prefix=IR
 #include <stdatomic.h>
 extern atomic_int flag, other;
 extern volatile int vflag;
@@ -16,6 +17,10 @@ extern int data[];
 
 // CHECK-DAG: marker {{.*}} on_an_atomic: {{[0-9a-f]+}} spin
 // CHECK-DAG: loop {{.*}} on_an_atomic: spin: waits for what another thread writes to memory
+// IR-LABEL: define{{.*}} void @on_an_atomic(
+// IR-NOT: @covsched_epoch_marker(
+// IR: call void @covsched_epoch_spin(i64
+// IR: ret void
 void on_an_atomic(void) {
   while (!atomic_load(&flag))
     ;

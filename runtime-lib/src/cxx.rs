@@ -145,6 +145,7 @@ unsafe fn end_of_handle(this: *mut c_void, original: Destroy, recorded: impl FnO
         if recorded(handle.read()) == 0 {
             handle.write(0);
         } else {
+            epoch::throws();
             original(this);
         }
     }

@@ -83,7 +83,7 @@ mod active {
     pub use crate::c11::*;
     pub use crate::cond::*;
     pub use crate::cxx::*;
-    pub use crate::epoch::{epoch_enter, epoch_leave, epoch_marker};
+    pub use crate::epoch::{epoch_enter, epoch_leave, epoch_marker, epoch_spin};
     pub use crate::markers::*;
     pub use crate::mutex::*;
     pub use crate::once::*;

@@ -83,18 +83,24 @@ impl DerivedStack {
         }
         let slot = self.slot(depth);
         let entered = Entered { site: site.0, hash_before: self.hash.get() };
+        let is_hashed = epoch::has_epochs();
         // A signal handler between the two may use the same slot and be done with it before we go on: so once
         // before the depth says that it is taken, for a handler that records, and once after.
-        if let Some(slot) = slot {
+        let write = |slot: *mut Entered| {
             // SAFETY: a slot of ours.
-            unsafe { slot.write_volatile(entered) };
-        }
+            unsafe {
+                (&raw mut (*slot).site).write_volatile(entered.site);
+                if is_hashed {
+                    (&raw mut (*slot).hash_before).write_volatile(entered.hash_before);
+                }
+            }
+        };
+        slot.map(write);
         self.depth.set(depth + 1);
-        if let Some(slot) = slot {
-            // SAFETY: a slot of ours.
-            unsafe { slot.write_volatile(entered) };
+        slot.map(write);
+        if is_hashed {
+            self.hash.set(epoch::with_call(entered.hash_before, site));
         }
-        self.hash.set(epoch::with_call(entered.hash_before, site));
         depth
     }
 
@@ -103,7 +109,7 @@ impl DerivedStack {
         // An exception or longjmp may have left several; never grows.
         if depth < self.depth.get() {
             self.depth.set(depth);
-            if let Some(slot) = self.slot(depth) {
+            if let Some(slot) = self.slot(depth).filter(|_| epoch::has_epochs()) {
                 // SAFETY: a slot of ours, written when it was pushed.
                 self.hash.set(unsafe { (*slot).hash_before });
             }
@@ -258,6 +264,9 @@ pub unsafe fn register(registration: *mut c_void) {
     unsafe {
         let registration = &*registration;
         let length = (registration.sites_end as usize).saturating_sub(registration.sites as usize);
+        if length != 0 && keeps_stack() {
+            epoch::register(slice::from_raw_parts(registration.sites, length));
+        }
         if length != 0 && exports::is_recording() {
             meta::add_object(slice::from_raw_parts(registration.sites, length));
         }

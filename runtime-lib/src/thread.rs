@@ -123,7 +123,11 @@ where
     // SAFETY: the program's deadline.
     let is_past = || deadline.is_some_and(|(clock, at)| unsafe { sys::is_past(clock, at.cast()) });
     let outcome = match step.map(|step| step.result) {
-        Some(0) => turn::wait_outside(thread, slice, || target, || is_past().then_some(libc::ETIMEDOUT)),
+        // Whom the plan joins has returned, and will end: the deadline does not count.
+        Some(0) => {
+            let gives_up = || (target == NONE && is_past()).then_some(libc::ETIMEDOUT);
+            turn::wait_outside(thread, slice, || target, gives_up)
+        }
         Some(libc::EBUSY) => Some(libc::EBUSY),
         Some(libc::ETIMEDOUT) => match deadline {
             // SAFETY: as above.

@@ -16,7 +16,6 @@ mod symbols;
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
 use crate::needed;
-use covsched_core::site::SiteKind;
 use covsched_core::ProgramId;
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -54,15 +53,15 @@ impl Program {
         Ok(Program { name: name.to_owned(), binary, id })
     }
 
-    /// Whether it, or a shared object that it is linked with, has an epoch marker. Objects that it opens itself are not
-    /// known.
-    pub fn has_epoch_markers(&self) -> Result<bool, Failure> {
-        let has_marker = |path: &Path, file: &object::File<'_>| {
+    /// Whether a unit of it, or of a shared object that it is linked with, was compiled with epoch markers. Objects that it
+    /// opens itself are not known.
+    pub fn has_epochs(&self) -> Result<bool, Failure> {
+        let has_epochs = |path: &Path, file: &object::File<'_>| {
             let units = elf::site_tables(path, file).map(|tables| tables.units).unwrap_or_default();
-            units.iter().flat_map(|unit| &unit.sites).any(|site| site.kind == SiteKind::Epoch)
+            units.iter().any(|unit| unit.has_epochs)
         };
         let file = self.binary.parse()?;
-        if has_marker(self.path(), &file) {
+        if has_epochs(self.path(), &file) {
             return Ok(true);
         }
         let search = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
@@ -71,7 +70,7 @@ impl Program {
         while let Some(path) = open.pop() {
             let Ok(binary) = Binary::read(&path) else { continue };
             let Ok(file) = binary.parse() else { continue };
-            if has_marker(&path, &file) {
+            if has_epochs(&path, &file) {
                 return Ok(true);
             }
             let next = needed::shared_objects(&path, &file, &search);

@@ -13,6 +13,10 @@ use std::collections::HashMap;
 
 /// The marker that ends epochs.
 pub const EPOCH_MARKER: &str = "covsched_epoch_marker";
+/// The one in a loop that may only wait for memory.
+pub const EPOCH_SPIN: &str = "covsched_epoch_spin";
+/// Both.
+pub const EPOCH_MARKERS: [&str; 2] = [EPOCH_MARKER, EPOCH_SPIN];
 
 /// What calling a function means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -150,7 +154,7 @@ fn meaning_alone(facts: &FunctionFacts<'_>, hooks: &HashMap<&str, &'static Hook>
 
 /// A call of a hook stands in code that is already instrumented: no site again, but its callers may synchronize.
 fn meaning_of_hook(name: &str) -> Meaning {
-    if EPOCH_MARKER.strip_prefix("covsched_") == Some(name) {
+    if EPOCH_MARKERS.iter().any(|marker| marker.strip_prefix("covsched_") == Some(name)) {
         return Meaning::Marker;
     }
     let is_marker = MARKERS.iter().any(|marker| marker.symbol.strip_prefix("covsched_") == Some(name));

@@ -2,6 +2,7 @@
 //! library calls that may block:
 //! ```text
 //! loop header                       ->  call void @covsched_epoch_marker(i64 SITE)
+//! header of a loop that spins       ->  call void @covsched_epoch_spin(i64 SITE)
 //! %n = call i64 @read(...)          ->  %l = call i32 @covsched_epoch_leave()
 //!                                       %n = call i64 @read(...)
 //!                                       call void @covsched_epoch_enter(i32 %l)
@@ -11,10 +12,10 @@
 //! `covsched-instrument` finds the markers.
 
 use super::extract::{Details, Extracted};
-use super::place::{Cycle, Decisions};
+use super::place::{Cycle, Decisions, Why};
 use super::program::{Action, BlockId, FunctionId};
 use super::ways::Spot;
-use crate::analysis::calls::EPOCH_MARKER;
+use crate::analysis::calls::{EPOCH_MARKER, EPOCH_SPIN};
 use crate::instrument::apply::{ApplyError, Declarations, DERIVED, EPOCH_ENTER, EPOCH_LEAVE};
 use crate::instrument::plan::{epoch_site, file_of_sites};
 use crate::ir::flow::Place;
@@ -22,7 +23,7 @@ use crate::ir::{CallFacts, Form, Function, Inst, Location, Module};
 use crate::parameters::EpochOptions;
 use crate::report::limits::{Limit, Limits};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS};
-use covsched_core::site::{site_id, Site, SiteKind, TableBuilder, SECTION};
+use covsched_core::site::{site_id, Site, SiteKind, TableBuilder, SECTION, UNIT_HAS_EPOCHS};
 use covsched_core::{library, SiteId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -85,6 +86,7 @@ fn call_before<'m>(extracted: &Extracted<'m>, function: FunctionId, (block, step
 pub fn apply<'m>(
     module: Module<'m>,
     extracted: &Extracted<'m>,
+    decisions: &Decisions,
     sites: &NewSites,
     blocking: &[(Function<'m>, Vec<Inst<'m>>)],
 ) -> Result<bool, ApplyError> {
@@ -93,7 +95,8 @@ pub fn apply<'m>(
     for (&(function, spot), &site) in sites {
         let details = &extracted.details[function.0 as usize];
         let location = location_of(extracted, function, spot);
-        if !insert_marker(&mut declarations, extracted, function, spot, site)? {
+        let why = decisions.markers.get(&(function, spot)).copied().unwrap_or(Why::Loop);
+        if !insert_marker(&mut declarations, extracted, function, spot, (site, why))? {
             continue;
         }
         details.facts.function.allow_markers();
@@ -104,7 +107,7 @@ pub fn apply<'m>(
     if !late.is_empty() {
         let mut table = TableBuilder::default();
         late.iter().for_each(|site| table.push(site));
-        let (bytes, _) = table.finish(&module.source_name(), false);
+        let (bytes, _) = table.finish(&module.source_name(), UNIT_HAS_EPOCHS);
         module.add_section_data("covsched.sites", SECTION, &bytes, true);
     }
     for (function, calls) in blocking {
@@ -126,9 +129,9 @@ fn insert_marker<'m>(
     extracted: &Extracted<'m>,
     function: FunctionId,
     spot: Spot,
-    site: SiteId,
+    (site, why): (SiteId, Why),
 ) -> Result<bool, ApplyError> {
-    let marker = declarations.marker(EPOCH_MARKER)?;
+    let marker = declarations.marker(if why == Why::Spin { EPOCH_SPIN } else { EPOCH_MARKER })?;
     let details = &extracted.details[function.0 as usize];
     let own = details.facts.function;
     let (before, place) = match (spot, call_before(extracted, function, spot)) {

@@ -22,7 +22,7 @@
 use super::graph::components;
 use super::place::Hints;
 use super::program::{Action, Block, BlockId, Flow, FunctionId, Leave, Loop, LoopId, Program, Step};
-use crate::analysis::calls::{Body, Calls, EPOCH_MARKER};
+use crate::analysis::calls::{Body, Calls, EPOCH_MARKERS};
 use crate::analysis::threads::is_std_thread_run;
 use crate::ir::flow::{End, FlowFacts, Place};
 use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Module, Target};
@@ -161,7 +161,7 @@ impl<'c, 'm> Actions<'c, 'm> {
         let Some(body) = self.calls.body(function) else { return Vec::new() };
         let facts = &body.facts;
         if facts.is_declared() {
-            if facts.name == EPOCH_MARKER {
+            if EPOCH_MARKERS.contains(&facts.name.as_str()) {
                 return vec![Action::Marker(SiteId(call.inst.constant_argument(0).unwrap_or_default()))];
             }
             if let Some(&op) = self.ops.get(facts.name.as_str()) {

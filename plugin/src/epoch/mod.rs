@@ -47,7 +47,7 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
         };
         report::Report::of(&source)
     });
-    let changed = match apply::apply(module, &extracted, &sites, &blocking) {
+    let changed = match apply::apply(module, &extracted, &decisions, &sites, &blocking) {
         Ok(changed) => changed,
         Err(error) => {
             module.report(Severity::Error, &format!("covsched: {error}"));

@@ -1,7 +1,7 @@
 //! Carries a plan out. The order matters: addresses first, while calls still show what they call; then, in each
 //! function, calls; then entry and exits, which stand outermost.
 
-use crate::analysis::calls::EPOCH_MARKER;
+use crate::analysis::calls::{EPOCH_MARKER, EPOCH_SPIN};
 use crate::analysis::threads::Role;
 use crate::instrument::plan::{FunctionPlan, Plan};
 use crate::ir::{Function, Inst, Module};
@@ -103,7 +103,7 @@ pub const IN_CODE: [&str; 3] = [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT];
 pub const DERIVED: [&str; 3] = [DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
 
 /// Those of epochs; likewise.
-pub const EPOCH: [&str; 3] = [EPOCH_MARKER, EPOCH_LEAVE, EPOCH_ENTER];
+pub const EPOCH: [&str; 4] = [EPOCH_MARKER, EPOCH_SPIN, EPOCH_LEAVE, EPOCH_ENTER];
 
 fn row(symbol: &str) -> &'static Marker {
     MARKERS

@@ -62,6 +62,8 @@ pub struct Counts {
     /// Markers passed by since the last that was not: the epoch was short; others were ahead.
     pub short: Own<u32>,
     pub balanced: Own<u32>,
+    /// How often it has come to the marker of a loop that does not synchronize, since then.
+    pub spins: Own<u32>,
 }
 
 impl Counts {
@@ -73,6 +75,7 @@ impl Counts {
         self.at_stop.set(0);
         self.short.set(0);
         self.balanced.set(0);
+        self.spins.set(0);
     }
 }
 

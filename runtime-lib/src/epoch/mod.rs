@@ -39,8 +39,11 @@
 //! # Limits
 //! - Code without hooks that waits for a thread of ours, in a call that no `epoch_leave` stands before, waits until that
 //!   thread is not at a marker: if all others are, for ever.
-//! - A handler that itself waits for a lock, in the few instructions in which its thread arrives at a marker or
-//!   begins an epoch, keeps others waiting. So does one that leaves a hook by longjmp, if its thread then spins.
+//! - A handler that waits in a library call while the thread that it interrupted is at a marker or blocked counts as that
+//!   thread does: when the next epoch starts it is waited for. Collectors that stop the world by signals hang.
+//! - A handler that leaves a hook by longjmp, out of a lock that it waits for, leaves its place in the queue behind: the
+//!   memory is then used after its end.
+//! - Code with hooks, but compiled without markers, says nothing of the library calls that it waits in.
 //! - A thread that has left an epoch may run again a moment before it says so: an epoch may start without it.
 
 pub mod barrier;
@@ -58,9 +61,10 @@ use crate::gate::{self, Event};
 use crate::hook::pthread_testcancel;
 use crate::parking::{bucket, Node};
 use crate::threads::{current, Thread};
-use crate::{delay, tls};
-use core::sync::atomic::Ordering;
+use crate::{delay, sys, tls};
+use core::sync::atomic::{AtomicBool, Ordering};
 use covsched_core::hooks::Op;
+use covsched_core::site::{unit_name, TableHeader, Tables, UNIT_HAS_EPOCHS};
 use covsched_core::{Clock, SiteId};
 use libc::{c_int, c_void};
 use members::{ABSENT, OUT, RUNS};
@@ -150,6 +154,13 @@ pub fn unwound(thread: &Thread, inside: u32) {
     thread.member.inside.set(inside);
 }
 
+/// A hook is about to be left by an exception, which ends no visit.
+pub fn throws() {
+    if let Some(thread) = current().filter(|_| is_barrier()) {
+        unwound(thread, thread.member.inside.get().saturating_sub(1));
+    }
+}
+
 /// A thread comes to a marker.
 pub unsafe fn epoch_marker(site: SiteId) {
     if !is_recording() && !is_barrier() {
@@ -163,10 +174,63 @@ pub unsafe fn epoch_marker(site: SiteId) {
     }
 }
 
+/// As [`epoch_marker`], in a loop that does not synchronize: it may wait for memory that another thread writes, or only
+/// walk through a list of atomic pointers. Who has come here so often in one epoch waits.
+pub unsafe fn epoch_spin(site: SiteId) {
+    if !is_recording() && !is_barrier() {
+        return;
+    }
+    let Some(thread) = current() else { return };
+    let spins = &thread.member.counts.spins;
+    if spins.get() < SPINS {
+        spins.set(spins.get() + 1);
+    } else if thread.member.inside.get() == 0 && thread.member.stands() != ABSENT {
+        come_to_marker(thread, site);
+    }
+}
+
+/// How many markers of such loops a thread passes by in an epoch.
+const SPINS: u32 = 1000;
+
+/// Some unit of the program was compiled with markers.
+static HAS_EPOCHS: AtomicBool = AtomicBool::new(false);
+/// It has been said that some unit was not.
+static HAS_WARNED: AtomicBool = AtomicBool::new(false);
+
+/// Whether there is any marker to expect. Without, calls that block are not known either, and nobody may stop.
+#[inline(always)]
+pub fn has_epochs() -> bool {
+    HAS_EPOCHS.load(Ordering::Relaxed)
+}
+
+/// A linked object registers its site tables.
+pub fn register(tables: &[u8]) {
+    let units = || Tables::new(tables).filter(|(header, _)| header.count > 0 || has_flag(header));
+    if units().any(|(header, _)| has_flag(&header)) {
+        HAS_EPOCHS.store(true, Ordering::Relaxed);
+    }
+    if !is_barrier() || !has_epochs() {
+        return;
+    }
+    let Some((header, table)) = units().find(|(header, _)| !has_flag(header)) else { return };
+    if !HAS_WARNED.swap(true, Ordering::Relaxed) {
+        sys::write_error(&[
+            "covsched: ",
+            unit_name(&header, table),
+            " was compiled without --epochs, other parts of the program with it: ",
+            "a thread that waits in a library call there, or spins, may keep all others waiting\n",
+        ]);
+    }
+}
+
+fn has_flag(header: &TableHeader) -> bool {
+    header.flags & UNIT_HAS_EPOCHS != 0
+}
+
 /// The thread has left a barrier of the program: with `epochs=barrier` that is a marker too, as in Bergan 3.3.1. Loops
 /// that pass one have no other.
 pub fn left_program_barrier(thread: &'static Thread, site: SiteId) {
-    if is_barrier() && thread.member.stands() == RUNS && site != SiteId::NONE {
+    if is_barrier() && has_epochs() && thread.member.stands() == RUNS && site != SiteId::NONE {
         come_to_marker(thread, site);
     }
 }
@@ -211,6 +275,8 @@ fn stop(thread: &'static Thread, site: SiteId, length: &Length) {
     }
     let visit = Visit::of(thread);
     let counts = &thread.member.counts;
+    // A thread that is cancelled at any time must not go while others count on it.
+    let cancel_type = defer_cancellation();
     delay::point(thread);
     if is_recording() {
         let instructions = counts.at_marker.get().wrapping_sub(counts.at_stop.get());
@@ -222,6 +288,7 @@ fn stop(thread: &'static Thread, site: SiteId, length: &Length) {
     }
     counts.short.set(0);
     counts.balanced.set(0);
+    counts.spins.set(0);
     counts.at_stop.set(counts.at_marker.get());
     if is_barrier() && thread.member.stands() == RUNS {
         barrier::stop(thread, site, length);
@@ -231,6 +298,31 @@ fn stop(thread: &'static Thread, site: SiteId, length: &Length) {
     counts.at_start.set(counts.at_marker.get());
     delay::point(thread);
     visit.end();
+    restore_cancellation(cancel_type);
+}
+
+unsafe extern "C" {
+    fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
+}
+
+/// `<pthread.h>`.
+const PTHREAD_CANCEL_DEFERRED: c_int = 0;
+
+/// What it was before.
+fn defer_cancellation() -> c_int {
+    let mut before = PTHREAD_CANCEL_DEFERRED;
+    // SAFETY: a word of ours.
+    unsafe { pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &mut before) };
+    before
+}
+
+/// If it was asynchronous, a cancellation that came meanwhile happens here.
+fn restore_cancellation(kind: c_int) {
+    if kind != PTHREAD_CANCEL_DEFERRED {
+        let mut before = 0;
+        // SAFETY: a word of ours.
+        unsafe { pthread_setcanceltype(kind, &mut before) };
+    }
 }
 
 /// A thread is about to make a library call that may block.
