@@ -50,7 +50,7 @@ struct EpochArguments {
     #[arg(long, value_name = "N")]
     epoch_instructions: Option<u64>,
     /// With --epochs barrier: pass by a marker if a thread that waits is ahead by more than K
-    #[arg(long, value_name = "K")]
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(..u64::MAX))]
     epoch_balance: Option<u64>,
 }
 
@@ -89,7 +89,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     wanted.extend(arguments.delay.map(|seed| ("delay", seed.to_string())));
     let user = options::of_user()?;
     let asked = options::value(&user, &wanted, "epochs")?;
-    if asked.is_some_and(|epochs| epochs == "barrier") && !program.has_epochs()? {
+    let is_barrier = asked.is_some_and(|epochs| epochs == "barrier");
+    if arguments.epochs.epoch_balance.is_some() && !is_barrier {
+        return Err(Failure::bad(
+            "--epoch-balance is about threads that wait for each other: it needs --epochs barrier",
+        ));
+    }
+    if is_barrier && !program.has_epochs()? {
         say(format_args!(
             "covsched: {}: neither the program nor a library that it is linked with was compiled with --epochs: \
              it runs without epochs",

@@ -94,7 +94,7 @@ mod active {
     pub use crate::thread::*;
 }
 
-/// Calls an implementation; what returns is a visit, as [`crate::epoch`] wants to know.
+/// Calls an implementation with `epochs=barrier`; what returns is a visit, as [`crate::epoch`] wants to know.
 macro_rules! visited {
     (never, $call:expr) => {
         $call
@@ -118,10 +118,26 @@ macro_rules! export_hooks {
                 #[inline(never)]
                 unsafe fn act($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { visited!($result, active::$name($($param,)* site)) }
+                    unsafe { active::$name($($param,)* site) }
+                }
+                #[cold]
+                #[inline(never)]
+                unsafe fn act_in_epoch(
+                    $($param: rust_type!($word),)* site: rust_type!(site)
+                ) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { visited!($result, act($($param,)* site)) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { real::$name($($param),*) } else { act($($param,)* site) } }
+                unsafe {
+                    if is_off() {
+                        real::$name($($param),*)
+                    } else if is_barrier() {
+                        act_in_epoch($($param,)* site)
+                    } else {
+                        act($($param,)* site)
+                    }
+                }
             }
         )*
     };
@@ -145,10 +161,28 @@ macro_rules! export_cxx_hooks {
                     site: rust_type!(site),
                 ) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { visited!($result, active::$name($($param,)* original, site)) }
+                    unsafe { active::$name($($param,)* original, site) }
+                }
+                #[cold]
+                #[inline(never)]
+                unsafe fn act_in_epoch(
+                    $($param: rust_type!($word),)*
+                    original: unsafe extern "C" fn($(rust_type!($word)),*) -> rust_type!($result),
+                    site: rust_type!(site),
+                ) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { visited!($result, act($($param,)* original, site)) }
                 }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { original($($param),*) } else { act($($param,)* original, site) } }
+                unsafe {
+                    if is_off() {
+                        original($($param),*)
+                    } else if is_barrier() {
+                        act_in_epoch($($param,)* original, site)
+                    } else {
+                        act($($param,)* original, site)
+                    }
+                }
             }
         )*
     };

@@ -101,18 +101,8 @@ pub struct Visit {
 }
 
 impl Visit {
-    /// A hook begins.
-    #[inline(always)]
+    /// A hook begins, with `epochs=barrier`.
     pub fn begin() -> Visit {
-        if is_barrier() {
-            Visit::begin_in_epoch()
-        } else {
-            Visit { thread: None, was_out: false }
-        }
-    }
-
-    #[inline(never)]
-    fn begin_in_epoch() -> Visit {
         match current() {
             Some(thread) => Visit::of(thread),
             None => Visit { thread: None, was_out: false },
@@ -205,7 +195,7 @@ pub fn has_epochs() -> bool {
 
 /// A linked object registers its site tables.
 pub fn register(tables: &[u8]) {
-    let units = || Tables::new(tables).filter(|(header, _)| header.count > 0 || has_flag(header));
+    let units = || Tables::new(tables);
     if units().any(|(header, _)| has_flag(&header)) {
         HAS_EPOCHS.store(true, Ordering::Relaxed);
     }
