@@ -194,7 +194,7 @@ impl<'c, 'm> Actions<'c, 'm> {
     }
 
     fn of_defined(&self, facts: &FunctionFacts<'m>, id: FunctionId) -> Action {
-        let functions = vec![id];
+        let functions = [id].into();
         if facts.is_declared() {
             // Here to be inlined: the library has the same function, without markers.
             return Action::Calls { functions, unknown: false, certain: false };
@@ -213,7 +213,11 @@ impl<'c, 'm> Actions<'c, 'm> {
             functions = self.taken.iter().filter_map(|&(_, id)| id).collect();
         }
         let unknown = !self.whole_program;
-        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
+        (unknown || !functions.is_empty()).then(|| Action::Calls {
+            functions: functions.into(),
+            unknown,
+            certain: false,
+        })
     }
 
     /// What `pthread_once` may run.
@@ -224,7 +228,11 @@ impl<'c, 'm> Actions<'c, 'm> {
             functions = self.taken.iter().filter_map(|&(_, id)| id).collect();
         }
         let unknown = !is_seen && !self.whole_program;
-        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
+        (unknown || !functions.is_empty()).then(|| Action::Calls {
+            functions: functions.into(),
+            unknown,
+            certain: false,
+        })
     }
 
     /// The program's functions among a call's arguments.

@@ -1,6 +1,6 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 //!
-//! Collect ([`extract`]: a module's [`program`]), choose ([`place`], with [`effects`], [`ways`], [`recursion`]), change
+//! Collect ([`extract`]: a module's [`program`]), choose ([`place`], with [`effects`], [`ways`], [`knot`], [`recursion`]), change
 //! ([`apply`], [`count`], [`unroll`]), tell ([`report`]); and, knowing nothing of all that, check ([`verify`]).
 
 pub mod apply;
@@ -8,6 +8,7 @@ pub mod count;
 pub mod effects;
 pub mod extract;
 pub mod graph;
+pub mod knot;
 pub mod place;
 pub mod program;
 pub mod recursion;

@@ -21,6 +21,7 @@ mod tests;
 
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
+use super::knot::Knot;
 use super::program::{Action, BlockId, Flow, FunctionId, Loop, LoopId, Program};
 use super::recursion;
 use super::ways::{Ends, Reached, Spot, Stop, Ways};
@@ -196,7 +197,7 @@ fn call_order(program: &Program<'_>) -> Vec<Component> {
                 Action::Calls { functions, .. } => Some(functions),
                 _ => None,
             })
-            .flatten()
+            .flat_map(|functions| functions.iter())
             .map(|id| id.0 as usize)
             .collect();
         callees.sort_unstable();
@@ -256,14 +257,14 @@ impl Placing<'_, '_> {
                 self.decide_irreducible(function, part.iter().copied().collect());
             }
         }
+        let mut knot = Knot::of(self, &functions);
         if component.is_cycle {
-            recursion::decide(self, &functions);
+            recursion::decide(self, &mut knot);
         }
         let ends = self.ends();
         for ends in [Ends::NOTHING, Ends { markers: false, ..ends }, ends] {
-            self.ways.summarize(&functions, ends);
+            knot.summarize(self, ends);
         }
-        recursion::summarize(self, &functions);
     }
 
     fn decide_loop(&mut self, function: FunctionId, id: LoopId) {
@@ -444,7 +445,7 @@ impl Placing<'_, '_> {
                     }
                     Action::Synchronizes(_) => {}
                     Action::Calls { functions, .. } => {
-                        for &callee in functions {
+                        for &callee in functions.iter() {
                             if cover.through.insert(callee) {
                                 let reached = self.ways.from_entry(callee, ends);
                                 work.push((callee, reached.stops.into_iter().collect()));

@@ -8,6 +8,7 @@
 use crate::ir::{Function, Inst};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
+use std::rc::Rc;
 
 /// A function's place in [`Program::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -85,8 +86,8 @@ pub enum Action {
     Marker(SiteId),
     /// It calls a function that is not known to be harmless.
     Calls {
-        /// The functions of the program that it may call.
-        functions: Vec<FunctionId>,
+        /// The functions of the program that it may call. Calls through pointers of one type share the list.
+        functions: Rc<[FunctionId]>,
         /// It may come to code outside of the program that may synchronize.
         unknown: bool,
         /// It is sure to run one of `functions` or the code outside: no callback that may be skipped.

@@ -29,7 +29,7 @@
 //! markers on the way).
 //!
 //! So one search for strongly connected components in each of three graphs of program points ([`graph`]) decides, in
-//! time linear in the program (and in the number of targets of its indirect calls). Points that cannot be reached from
+//! time about linear in the program (each call through a pointer asks what its targets do). Points that cannot be reached from
 //! their function's entry do not count, nor do those after calls that never return.
 //!
 //! **Trivial cycles** (Bergan 3.3.1): all synchronizations of a strongly connected part are untimed condition waits and

@@ -13,7 +13,7 @@ const BARRIER: Action = Action::Synchronizes(Op::pthread_barrier_wait);
 const MARKER: Action = Action::Marker(SiteId(9));
 
 fn call(function: u32) -> Action {
-    Action::Calls { functions: vec![FunctionId(function)], unknown: false, certain: true }
+    Action::Calls { functions: [FunctionId(function)].into(), unknown: false, certain: true }
 }
 
 fn block(steps: &[Action], next: &[u32]) -> Block<'static> {
@@ -143,7 +143,7 @@ fn a_loop_inside_or_in_a_callee_covers() {
     assert_eq!(last(&decide(both, options)), ("marker", 2));
     // It may be another function, or none.
     for (unknown, certain) in [(true, true), (false, false)] {
-        let may = Action::Calls { functions: vec![FunctionId(0)], unknown, certain };
+        let may = Action::Calls { functions: [FunctionId(0)].into(), unknown, certain };
         assert_eq!(last(&plain(vec![while_loop(&[LOCK]), while_loop(&[may])])), ("marker", 2));
     }
 }
@@ -151,7 +151,7 @@ fn a_loop_inside_or_in_a_callee_covers() {
 #[test]
 fn all_targets_of_a_pointer_must_cover() {
     let pointer =
-        Action::Calls { functions: vec![FunctionId(0), FunctionId(1)], unknown: false, certain: true };
+        Action::Calls { functions: [FunctionId(0), FunctionId(1)].into(), unknown: false, certain: true };
     let with = |other| plain(vec![while_loop(&[LOCK]), other, while_loop(&[LOCK, pointer.clone()])]);
     assert_eq!(last(&with(while_loop(&[LOCK]))), ("covered", 2));
     assert_eq!(last(&with(straight(&[LOCK]))), ("marker", 2));
@@ -301,4 +301,40 @@ fn a_program_that_has_markers_can_be_looked_at() {
     let decisions = place(&program, &[Hints::default()], EpochOptions::default(), false);
     assert_eq!(decisions.loops[0].decision, Decision::Marker(None));
     assert!(decisions.markers.is_empty());
+}
+
+/// `count` functions, each with these steps, one of them a call through a pointer that may come to any of them.
+fn any_calls_any(count: u32, before: &[Action], after: &[Action]) -> Vec<Flow<'static>> {
+    let all: std::rc::Rc<[FunctionId]> = (0..count).map(FunctionId).collect();
+    let call = Action::Calls { functions: all, unknown: false, certain: true };
+    let one = |_| {
+        let steps = [before, std::slice::from_ref(&call), after].concat();
+        function(vec![block(&[], &[1, 2]), block(&steps, &[2]), block(&[], &[])], &[])
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn many_functions_that_call_each_other_through_a_pointer_are_done_in_time() {
+    let start = std::time::Instant::now();
+    for (before, after) in [(&[LOCK][..], &[][..]), (&[], &[LOCK])] {
+        let decisions = plain(any_calls_any(2000, before, after));
+        // Each may call itself, so none can do without.
+        assert_eq!(decisions.markers.len(), 2000);
+    }
+    // Far more than it takes (less than a second) and far less than what grows with the cube would.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_dispatcher_gets_the_marker_and_not_all_that_it_calls() {
+    for steps in [[LOCK, call(9)], [call(9), LOCK]] {
+        let mut functions: Vec<Flow<'static>> = (0..9).map(|_| straight(&steps)).collect();
+        let targets = (0..9).map(FunctionId).collect();
+        let through_pointer = Action::Calls { functions: targets, unknown: false, certain: true };
+        let blocks = vec![block(&[], &[1, 2]), block(&[through_pointer], &[2]), block(&[], &[])];
+        functions.push(function(blocks, &[]));
+        let markers: Vec<FunctionId> = plain(functions).markers.keys().map(|key| key.0).collect();
+        assert_eq!(markers, [FunctionId(9)], "{steps:?}");
+    }
 }
