@@ -35,7 +35,8 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
     let decisions = decide(&extracted, options, true);
     let mut limits = limits_of(&extracted, &decisions);
     let blocking = apply::blocking_calls(&extracted, options, &mut limits);
-    let sites = apply::number(&extracted, &decisions, &module.source_name());
+    let taken = apply::taken_ids(module, &extracted);
+    let sites = apply::number(&extracted, &decisions, &taken, &module.source_name());
     // Before the module changes.
     let report = options.verbose.then(|| {
         let source = report::Source {
@@ -94,10 +95,11 @@ pub fn examine(module: Module<'_>, options: EpochOptions) -> report::Report {
     let decisions = decide(&extracted, options, !placed);
     let mut limits = limits_of(&extracted, &decisions);
     apply::blocking_calls(&extracted, options, &mut limits);
+    let taken = apply::taken_ids(module, &extracted);
     let source = report::Source {
         extracted: &extracted,
         decisions: &decisions,
-        sites: &apply::number(&extracted, &decisions, &module.source_name()),
+        sites: &apply::number(&extracted, &decisions, &taken, &module.source_name()),
         limits: &limits,
         options,
         placed,
