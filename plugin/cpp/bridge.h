@@ -44,6 +44,7 @@ enum CovFunctionFlags : uint32_t {
   COV_VOID_OF_PTR = 1 << 11,   // void (ptr)
   COV_VARIADIC = 1 << 12,
   COV_EXACT = 1 << 13,         // a body that no other unit's copy can take the place of
+  COV_RESOLVER = 1 << 14,      // chooses what an ifunc is: runs while the program is still being relocated
 };
 
 struct CovFunction {

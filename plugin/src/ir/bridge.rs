@@ -76,6 +76,7 @@ pub(crate) mod function_flags {
     pub(crate) const VOID_OF_PTR: u32 = 1 << 11;
     pub(crate) const VARIADIC: u32 = 1 << 12;
     pub(crate) const EXACT: u32 = 1 << 13;
+    pub(crate) const RESOLVER: u32 = 1 << 14;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.
