@@ -119,7 +119,7 @@ struct CovBlock {
   LLVMValueRef start;          // the first place where a call can be put; null if there is none
   const uint32_t *next;        // successors; of an invoke the normal one comes first
   size_t next_count;
-  const LLVMValueRef *calls;   // as cov_scan gives them, without returns
+  const LLVMValueRef *calls;   // as cov_scan gives them, without returns, and those that cov_resumes knows
   size_t call_count;
   CovEnd end;
   bool is_guard;               // ends in covsched-lower's test; `next` is where it leads when all markers are wanted
@@ -149,6 +149,9 @@ CovLocation cov_place_location(LLVMMetadataRef place);
 /// False if the argument is no integer constant.
 bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value);
 size_t cov_argument_count(LLVMValueRef call);
+enum CovResumes : uint8_t { COV_NO_RESUME, COV_RESUME_CALLED, COV_RESUME_INVOKED };
+/// Whether this is one of LLVM's own functions that run a coroutine: llvm.coro.resume or llvm.coro.destroy.
+CovResumes cov_resumes(LLVMValueRef call);
 /// Calls of one shape may reach the same functions.
 uintptr_t cov_call_shape(LLVMValueRef call);
 /// Whether this call through a pointer fits the function by its type.

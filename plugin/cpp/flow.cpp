@@ -69,7 +69,7 @@ BasicBlock *takenByGuard(const BasicBlock &Block) {
 void visitBlock(BasicBlock &Block, const Numbering &Places, const CovFlowVisitor &Visitor, void *Context) {
   SmallVector<LLVMValueRef, 8> Calls;
   for (Instruction &I : Block)
-    if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
+    if (isa<CallBase>(I) && (!isa<IntrinsicInst>(I) || cov_resumes(wrap(&I))))
       Calls.push_back(wrap(&I));
   BasicBlock *Taken = takenByGuard(Block);
   Numbers Next = Taken ? Numbers{Places.of(Taken)} : Places.all(successors(&Block));
@@ -158,6 +158,14 @@ bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value) 
     return false;
   *value = Constant->getZExtValue();
   return true;
+}
+
+CovResumes cov_resumes(LLVMValueRef call) {
+  auto &Call = *unwrap<CallBase>(call);
+  Intrinsic::ID Id = Call.getIntrinsicID();
+  if (Id != Intrinsic::coro_resume && Id != Intrinsic::coro_destroy)
+    return COV_NO_RESUME;
+  return isa<InvokeInst>(Call) ? COV_RESUME_INVOKED : COV_RESUME_CALLED;
 }
 
 size_t cov_argument_count(LLVMValueRef call) { return unwrap<CallBase>(call)->arg_size(); }

@@ -11,7 +11,9 @@
 //!   may run the functions given to it, or, if none is seen, any whose address is taken;
 //! - through a pointer: every function whose address is taken and that has the type of the call, as C demands; in the
 //!   open world unknown code, too. A function that is only ever given to `pthread_create` is not called through other
-//!   pointers.
+//!   pointers;
+//! - by `llvm.coro.resume` or `llvm.coro.destroy`: every coroutine of the module, somewhere in its middle, and in the
+//!   open world unknown code.
 //!
 //! In a module that is lowered already, the tests around markers are taken to lead to them: epochs are there when they do.
 //!
@@ -31,6 +33,7 @@ use crate::report::limits::Limit;
 use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::{library, SiteId};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What changing a function needs and deciding does not.
 pub struct Details<'m> {
@@ -108,11 +111,13 @@ struct Actions<'c, 'm> {
     /// Library functions whose address is taken and that never synchronize.
     taken_harmless: Vec<Function<'m>>,
     by_shape: HashMap<usize, Action>,
+    /// All coroutines.
+    coroutines: Rc<[FunctionId]>,
 }
 
 impl<'c, 'm> Actions<'c, 'm> {
     fn new(calls: &'c Calls<'m>, whole_program: bool) -> Self {
-        let ids = calls
+        let ids: HashMap<Function<'m>, FunctionId> = calls
             .bodies()
             .iter()
             .filter(|body| body.facts.has_body())
@@ -124,7 +129,9 @@ impl<'c, 'm> Actions<'c, 'm> {
             .chain(CXX_HOOKS)
             .flat_map(|hook| [(hook.replaces, hook.op), (hook.symbol, hook.op)])
             .collect();
+        let coroutines = calls.bodies().iter().filter(|body| body.facts.is_coroutine());
         let mut actions = Actions {
+            coroutines: coroutines.filter_map(|body| ids.get(&body.facts.function).copied()).collect(),
             calls,
             whole_program,
             ids,
@@ -246,6 +253,12 @@ impl<'c, 'm> Actions<'c, 'm> {
         functions
     }
 
+    /// Going on with a coroutine, which may be anywhere in it: not certain to pass what it passes from its start.
+    fn of_resume(&self) -> Option<Action> {
+        let (functions, unknown) = (self.coroutines.clone(), !self.whole_program);
+        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
+    }
+
     fn through_pointer(&mut self, call: &CallFacts<'m>) -> Option<Action> {
         if call.cannot_synchronize {
             return None;
@@ -296,8 +309,7 @@ fn flow_of<'m>(
     let calls: HashMap<Inst<'m>, &CallFacts<'m>> = body.calls.iter().map(|call| (call.inst, call)).collect();
     let mut blocks: Vec<Block<'m>> = Vec::with_capacity(facts.blocks.len());
     for block in &facts.blocks {
-        let (steps, stops) =
-            steps_of(block.calls.iter().filter_map(|inst| calls.get(inst).copied()), actions);
+        let (steps, stops) = steps_of(&block.calls, &calls, actions);
         let leaves = match block.end {
             End::Returns => Some(Leave::Returns),
             End::Unwinds => Some(Leave::Unwinds),
@@ -330,12 +342,19 @@ fn flow_of<'m>(
 }
 
 /// A block's steps, and whether control stops at the last of them.
-fn steps_of<'c, 'm: 'c>(
-    calls: impl Iterator<Item = &'c CallFacts<'m>>,
+fn steps_of<'m>(
+    insts: &[Inst<'m>],
+    calls: &HashMap<Inst<'m>, &CallFacts<'m>>,
     actions: &mut Actions<'_, 'm>,
 ) -> (Vec<Step<'m>>, bool) {
-    let mut steps = Vec::new();
-    for call in calls {
+    let mut steps: Vec<Step<'m>> = Vec::new();
+    for &inst in insts {
+        let Some(call) = calls.get(&inst) else {
+            if let (Some(form), Some(action)) = (inst.resumes_coroutine(), actions.of_resume()) {
+                steps.push(Step { inst: Some(inst), action, is_invoke: form == Form::Invoke });
+            }
+            continue;
+        };
         let is_invoke = call.form == Form::Invoke;
         let mut ends = call.never_returns;
         for action in actions.of(call) {

@@ -300,6 +300,7 @@ extern "C" {
 
     pub(crate) fn cov_flow(function: LLVMValueRef, visitor: *const FlowVisitor, context: *mut c_void);
     pub(crate) fn cov_constant_argument(call: LLVMValueRef, argument: usize, value: *mut u64) -> bool;
+    pub(crate) fn cov_resumes(call: LLVMValueRef) -> u8;
     pub(crate) fn cov_argument_count(call: LLVMValueRef) -> usize;
     pub(crate) fn cov_call_may_reach(call: LLVMValueRef, function: LLVMValueRef) -> bool;
     pub(crate) fn cov_place_location(place: LLVMMetadataRef) -> RawLocation;

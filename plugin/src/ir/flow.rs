@@ -2,7 +2,7 @@
 //! come to. The same rules as in [`crate::ir`] hold.
 
 use super::bridge::{self, lent, Text};
-use super::{optional, Function, Inst, Location};
+use super::{optional, Form, Function, Inst, Location};
 use crate::analysis::threads::starts_thread;
 use llvm_plugin::inkwell::llvm_sys::prelude::LLVMMetadataRef;
 use std::ffi::c_void;
@@ -26,7 +26,7 @@ pub struct BlockFacts<'m> {
     pub start: Option<Inst<'m>>,
     /// Its successors, each named by its place in the function; of an invoke the normal one comes first.
     pub next: Vec<u32>,
-    /// Its calls, in order.
+    /// Its calls, in order, those that resume coroutines too.
     pub calls: Vec<Inst<'m>>,
     /// How it ends.
     pub end: End,
@@ -158,6 +158,17 @@ impl<'m> Inst<'m> {
     pub fn set_place(self, place: Place<'m>) {
         // SAFETY: see above.
         unsafe { bridge::cov_set_place(self.0, place.0) }
+    }
+
+    /// Whether this runs a coroutine, by one of LLVM's own functions for that, and if so, whether it is an invoke.
+    pub fn resumes_coroutine(self) -> Option<Form> {
+        // SAFETY: see above.
+        match unsafe { bridge::cov_resumes(self.0) } {
+            0 => None,
+            1 => Some(Form::Call),
+            2 => Some(Form::Invoke),
+            _ => unreachable!("the bridge knows three kinds"),
+        }
     }
 
     /// How many arguments this call has.
