@@ -136,12 +136,22 @@ struct CovLoop {
   size_t inner_count;
   LLVMMetadataRef location;    // where it starts in the source; null if unknown
   bool waits_for_memory;       // an exit depends on what it reads from an atomic or volatile variable
+  bool may_go_on;              // has no exit, or one that depends on what creating or joining a thread gave
+};
+
+/// A cycle with several entries; the flags are as those of a loop.
+struct CovIrreducible {
+  const uint32_t *blocks;
+  size_t block_count;
+  bool waits_for_memory;
+  bool may_go_on;
 };
 
 struct CovFlowVisitor {
   void (*block)(void *, const CovBlock *);
   void (*loop)(void *, const CovLoop *);                       // inner ones first
-  void (*irreducible)(void *, const uint32_t *, size_t);       // blocks of a cycle with several entries
+  void (*irreducible)(void *, const CovIrreducible *);         // outermost ones
+  bool (*is_thread_call)(CovText);                             // by name: creates or joins threads
 };
 
 void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *context);

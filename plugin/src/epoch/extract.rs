@@ -23,7 +23,9 @@
 
 use super::graph::components;
 use super::place::Hints;
-use super::program::{Action, Block, BlockId, Flow, FunctionId, Leave, Loop, LoopId, Program, Step};
+use super::program::{
+    Action, Block, BlockId, Flow, FunctionId, Irreducible, Leave, Loop, LoopId, Program, Step,
+};
 use crate::analysis::calls::{Body, Calls, EPOCH_MARKERS};
 use crate::analysis::threads::is_std_thread_run;
 use crate::ir::flow::{End, FlowFacts, Place};
@@ -79,7 +81,7 @@ impl<'m> Extracted<'m> {
         };
         for body in calls.bodies().iter().filter(|body| body.facts.has_body()) {
             let facts = body.facts.function.flow();
-            let (flow, kept) = flow_of(body, &facts, &mut actions);
+            let (flow, kept, parts) = flow_of(body, &facts, &mut actions);
             extracted.program.functions.push(flow);
             extracted.details.push(Details {
                 facts: body.facts.clone(),
@@ -90,6 +92,10 @@ impl<'m> Extracted<'m> {
                     waits_for_memory: kept
                         .iter()
                         .map(|&number| facts.loops[number].waits_for_memory)
+                        .collect(),
+                    irreducible_waits: parts
+                        .iter()
+                        .map(|&number| facts.irreducible[number].waits_for_memory)
                         .collect(),
                     returns_twice: actions.may_jump_back(body),
                 },
@@ -300,12 +306,12 @@ fn unmarkable(facts: &FunctionFacts<'_>) -> Option<Limit> {
     }
 }
 
-/// A function's flow, and which of LLVM's loops are still loops in it.
+/// A function's flow, which of LLVM's loops are still loops in it, and of which of its cycles the others are.
 fn flow_of<'m>(
     body: &Body<'m>,
     facts: &FlowFacts<'m>,
     actions: &mut Actions<'_, 'm>,
-) -> (Flow<'m>, Vec<usize>) {
+) -> (Flow<'m>, Vec<usize>, Vec<usize>) {
     let calls: HashMap<Inst<'m>, &CallFacts<'m>> = body.calls.iter().map(|call| (call.inst, call)).collect();
     let mut blocks: Vec<Block<'m>> = Vec::with_capacity(facts.blocks.len());
     for block in &facts.blocks {
@@ -330,7 +336,13 @@ fn flow_of<'m>(
         *block = Block::default();
     }
     let (loops, kept) = loops_of(facts, &blocks);
-    let irreducible = facts.irreducible.iter().flat_map(|part| cycles_in(part, &blocks)).collect();
+    let (mut irreducible, mut parts) = (Vec::new(), Vec::new());
+    for (number, part) in facts.irreducible.iter().enumerate() {
+        for blocks in cycles_in(&part.blocks, &blocks) {
+            irreducible.push(Irreducible { blocks, may_go_on: part.may_go_on });
+            parts.push(number);
+        }
+    }
     let flow = Flow {
         function: Some(body.facts.function),
         name: body.facts.name.clone(),
@@ -338,7 +350,7 @@ fn flow_of<'m>(
         loops,
         irreducible,
     };
-    (flow, kept)
+    (flow, kept, parts)
 }
 
 /// A block's steps, and whether control stops at the last of them.
@@ -436,6 +448,7 @@ fn loops_of(facts: &FlowFacts<'_>, blocks: &[Block<'_>]) -> (Vec<Loop>, Vec<usiz
             blocks: ids(&natural.blocks),
             latches,
             parent: None,
+            may_go_on: natural.may_go_on,
         });
         kept.push(number);
         numbers.push(Some(id));
@@ -500,7 +513,7 @@ mod tests {
                     text += &format!("loop {:?}\n", natural.blocks.iter().map(|id| id.0).collect::<Vec<_>>());
                 }
                 for part in &flow.irreducible {
-                    text += &format!("cycle {:?}\n", part.iter().map(|id| id.0).collect::<Vec<_>>());
+                    text += &format!("cycle {:?}\n", part.blocks.iter().map(|id| id.0).collect::<Vec<_>>());
                 }
             }
         });

@@ -6,8 +6,10 @@
 //! 2. nothing in it synchronizes: a marker if it spins (its exit waits for what another thread writes to an atomic or
 //!    volatile variable, and an epoch's end would wait for it for ever), else nothing is said of it;
 //! 3. *trivial*: it only waits on condition variables without a deadline and all notifications of the program are
-//!    bounded; or only creates threads; or only joins them. (Both is not trivial, unlike in the paper: creating and
-//!    joining can go on for ever with two threads alive.)
+//!    bounded; or only creates threads, or only joins them, and ends for its own reasons: it has an exit, and none
+//!    depends on what creating or joining gave. (This is stricter than the paper, in which all of these are trivial. But
+//!    creating and joining can go on for ever with two threads alive, and so can a loop that creates threads which end by
+//!    themselves, or that tries again until there is room for one more.)
 //! 4. *barrier*: every iteration passes a barrier of the program;
 //! 5. *covered*: every iteration passes a marker, maybe in a callee, or a barrier;
 //! 6. otherwise a marker at the start of its header.
@@ -38,6 +40,8 @@ pub struct Hints {
     pub unmarkable: Option<Limit>,
     /// For each of its loops: an exit depends on an atomic or volatile variable.
     pub waits_for_memory: Vec<bool>,
+    /// The same, for each of its cycles that are no loops.
+    pub irreducible_waits: Vec<bool>,
     /// It calls `setjmp`.
     pub returns_twice: bool,
 }
@@ -217,7 +221,8 @@ fn notifications_are_bounded(
     let is_bounded = |function: usize| {
         let flow = &program.functions[function];
         let loops = flow.loops.iter().map(|natural| &natural.blocks);
-        loops.chain(&flow.irreducible).all(|blocks| !notifies(effects_of(flow, blocks, effects)))
+        let others = flow.irreducible.iter().map(|part| &part.blocks);
+        loops.chain(others).all(|blocks| !notifies(effects_of(flow, blocks, effects)))
     };
     let unmarkable = |function: &usize| hints[*function].unmarkable.is_some();
     order.iter().all(|component| {
@@ -246,6 +251,11 @@ impl Placing<'_, '_> {
         effects.trivial(self.notifications_are_bounded).filter(|_| !self.options.no_trivial)
     }
 
+    /// The same for a loop or another cycle inside of a function, of which it is known whether it may go on for ever.
+    fn is_trivial_cycle(&self, effects: Effects, may_go_on: bool) -> Option<Trivial> {
+        self.is_trivial(effects).filter(|&trivial| trivial == Trivial::Waits || !may_go_on)
+    }
+
     fn place_in(&mut self, component: &Component) {
         let functions: Vec<FunctionId> =
             component.nodes.iter().map(|&node| FunctionId(node as u32)).collect();
@@ -253,8 +263,8 @@ impl Placing<'_, '_> {
             for natural in 0..self.ways.flow(function).loops.len() as u32 {
                 self.decide_loop(function, LoopId(natural));
             }
-            for part in &self.ways.flow(function).irreducible {
-                self.decide_irreducible(function, part.iter().copied().collect());
+            for number in 0..self.ways.flow(function).irreducible.len() {
+                self.decide_irreducible(function, number);
             }
         }
         let mut knot = Knot::of(self, &functions);
@@ -301,7 +311,7 @@ impl Placing<'_, '_> {
                 return;
             }
             self.marker_or_limit(function, header, Why::Spin)
-        } else if let Some(trivial) = self.is_trivial(effects) {
+        } else if let Some(trivial) = self.is_trivial_cycle(effects, natural.may_go_on) {
             if spins && self.comes_round_unblocked(function, id) {
                 self.marker_or_limit(function, header, Why::Spin)
             } else {
@@ -356,13 +366,17 @@ impl Placing<'_, '_> {
     }
 
     /// A marker at each entry of a cycle that has several, and so on for what is left inside.
-    fn decide_irreducible(&mut self, function: FunctionId, part: BTreeSet<BlockId>) {
+    fn decide_irreducible(&mut self, function: FunctionId, number: usize) {
         let flow = self.ways.flow(function);
+        let part: BTreeSet<BlockId> = flow.irreducible[number].blocks.iter().copied().collect();
         let effects = effects_of(flow, &part, &self.effects);
-        let needs_none = effects.is_empty() || self.is_trivial(effects).is_some();
+        let spins = self.hints[function.0 as usize].irreducible_waits.get(number) == Some(&true);
+        let is_trivial = self.is_trivial_cycle(effects, flow.irreducible[number].may_go_on).is_some();
+        let is_quiet = effects.is_empty() || is_trivial;
+        let needs_none = is_quiet && !spins;
         if needs_none || self.free_cycles(function, &part).is_empty() {
             let mut marks = standing_markers(flow, &part);
-            if !marks.is_empty() && !effects.is_empty() {
+            if !marks.is_empty() && (spins || !effects.is_empty()) {
                 marks.sort_unstable();
                 let decision = Decision::Limit(Limit::EpochIrreducible, marks);
                 let cycle = Cycle::Irreducible(part);
@@ -373,18 +387,25 @@ impl Placing<'_, '_> {
         let mut marks = Vec::new();
         let limit = self.hints[function.0 as usize].unmarkable;
         if limit.is_none() {
-            self.mark_entries(function, part.clone(), &mut marks);
+            let why = if is_quiet { Why::Spin } else { Why::Loop };
+            self.mark_entries(function, part.clone(), why, &mut marks);
         }
         let decision = Decision::Limit(limit.unwrap_or(Limit::EpochIrreducible), marks);
         let cycle = Cycle::Irreducible(part);
         self.decisions.loops.push(LoopDecision { function, cycle, effects, decision });
     }
 
-    fn mark_entries(&mut self, function: FunctionId, part: BTreeSet<BlockId>, marks: &mut Vec<Mark>) {
+    fn mark_entries(
+        &mut self,
+        function: FunctionId,
+        part: BTreeSet<BlockId>,
+        why: Why,
+        marks: &mut Vec<Mark>,
+    ) {
         let mut work = vec![part];
         while let Some(part) = work.pop() {
             let flow = self.ways.flow(function);
-            if effects_of(flow, &part, &self.effects).is_empty() {
+            if why != Why::Spin && effects_of(flow, &part, &self.effects).is_empty() {
                 continue;
             }
             let entries = entries_of(flow, &part);
@@ -395,9 +416,13 @@ impl Placing<'_, '_> {
                     && entries.contains(&natural.header)
                     && part.iter().all(|block| natural.blocks.contains(block))
             };
-            if !flow.loops.iter().any(is_natural) {
+            let is_natural = flow.loops.iter().any(is_natural);
+            if is_natural && why == Why::Spin {
+                continue;
+            }
+            if !is_natural {
                 for &entry in entries.iter().filter(|&&entry| standing_marker(flow, entry).is_none()) {
-                    marks.extend(self.mark(function, (entry, 0), Why::Loop));
+                    marks.extend(self.mark(function, (entry, 0), why));
                 }
             }
             let rest: BTreeSet<BlockId> = part.difference(&entries).copied().collect();

@@ -40,8 +40,8 @@ pub struct Flow<'m> {
     pub blocks: Vec<Block<'m>>,
     /// Its loops, each after those inside of it.
     pub loops: Vec<Loop>,
-    /// Cycles that are no loops, since they can be entered at several blocks: the blocks of each, largest parts only.
-    pub irreducible: Vec<Vec<BlockId>>,
+    /// Cycles that are no loops, since they can be entered at several blocks: largest parts only.
+    pub irreducible: Vec<Irreducible>,
 }
 
 /// A block.
@@ -106,4 +106,17 @@ pub struct Loop {
     pub latches: Vec<BlockId>,
     /// The loop around it.
     pub parent: Option<LoopId>,
+    /// It has no exit, or one that depends on what creating or joining a thread gave. If it does nothing but create or
+    /// join threads, that does not bound it: `while (pthread_create(...) == EAGAIN);` goes on until others make room, and
+    /// `for (;;) pthread_create(...)` while they end. Exits by an exception, or that end the program, are none.
+    pub may_go_on: bool,
+}
+
+/// A cycle that can be entered at several blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Irreducible {
+    /// Its blocks.
+    pub blocks: Vec<BlockId>,
+    /// As [`Loop::may_go_on`].
+    pub may_go_on: bool,
 }

@@ -421,9 +421,11 @@ impl Source<'_, '_> {
                 "only waits on a condition variable, and all notifications are bounded".to_owned()
             }
             Decision::Trivial(Trivial::Creates) => {
-                "only creates threads, and a bounded number of them is alive".to_owned()
+                "only creates threads, and ends whatever that gives".to_owned()
             }
-            Decision::Trivial(Trivial::Joins) => "only joins threads".to_owned(),
+            Decision::Trivial(Trivial::Joins) => {
+                "only joins threads, and ends whatever that gives".to_owned()
+            }
             Decision::Barrier(_) | Decision::Covered(_) => {
                 let cover = cover.cloned().unwrap_or_default();
                 let mut passed = Vec::new();

@@ -127,6 +127,16 @@ pub(crate) struct RawLoop {
     pub(crate) inner_count: usize,
     pub(crate) location: LLVMMetadataRef,
     pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
+}
+
+/// As `CovIrreducible`.
+#[repr(C)]
+pub(crate) struct RawIrreducible {
+    pub(crate) blocks: *const u32,
+    pub(crate) block_count: usize,
+    pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
 }
 
 /// As `CovFlowVisitor`.
@@ -134,7 +144,8 @@ pub(crate) struct RawLoop {
 pub(crate) struct FlowVisitor {
     pub(crate) block: extern "C" fn(*mut c_void, *const RawBlock),
     pub(crate) natural_loop: extern "C" fn(*mut c_void, *const RawLoop),
-    pub(crate) irreducible: extern "C" fn(*mut c_void, *const u32, usize),
+    pub(crate) irreducible: extern "C" fn(*mut c_void, *const RawIrreducible),
+    pub(crate) is_thread_call: extern "C" fn(Text) -> bool,
 }
 
 /// What the bridge lends for the length of a call.

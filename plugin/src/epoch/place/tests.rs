@@ -1,7 +1,7 @@
 //! Placing on programs without LLVM: each rule, each switch, recursion.
 
 use super::*;
-use crate::epoch::program::{Block, Leave, Loop, Step};
+use crate::epoch::program::{Block, Irreducible, Leave, Loop, Step};
 use covsched_core::hooks::Op;
 
 const LOCK: Action = Action::Synchronizes(Op::pthread_mutex_lock);
@@ -37,6 +37,7 @@ fn function(blocks: Vec<Block<'static>>, loops: &[(u32, &[u32])]) -> Flow<'stati
             blocks: inside.iter().copied().map(BlockId).collect(),
             latches: inside.iter().filter(goes_back).copied().map(BlockId).collect(),
             parent: None,
+            may_go_on: false,
         }
     };
     let loops = loops.iter().map(natural).collect();
@@ -110,7 +111,7 @@ fn one_kind_alone_is_trivial() {
 fn waiting_is_trivial_only_if_notifications_are_bounded() {
     let program = Program { functions: vec![while_loop(&[SIGNAL]), while_loop(&[WAIT])] };
     let hints = |unmarkable| {
-        let of = |unmarkable| Hints { unmarkable, waits_for_memory: vec![false], returns_twice: false };
+        let of = |unmarkable| Hints { unmarkable, waits_for_memory: vec![false], ..Hints::default() };
         [of(unmarkable), of(None)]
     };
     assert_eq!(last(&place(&program, &hints(None), EpochOptions::default(), true)), ("trivial", 1));
@@ -269,7 +270,7 @@ fn each_entry_of_a_cycle_with_several_gets_a_marker_and_is_a_limit() {
     let make = |body: &[Action]| {
         let blocks = vec![block(&[], &[1, 2]), block(body, &[2]), block(&[], &[1, 3]), block(&[], &[])];
         let mut flow = function(blocks, &[]);
-        flow.irreducible = vec![vec![BlockId(1), BlockId(2)]];
+        flow.irreducible = vec![Irreducible { blocks: vec![BlockId(1), BlockId(2)], may_go_on: false }];
         flow
     };
     let decisions = plain(vec![make(&[LOCK])]);
@@ -289,7 +290,8 @@ fn a_smaller_loop_with_the_same_header_is_not_the_cycle() {
         block(&[], &[]),
     ];
     let mut flow = function(blocks, &[(1, &[1, 2])]);
-    flow.irreducible = vec![vec![BlockId(1), BlockId(2), BlockId(3)]];
+    let blocks = vec![BlockId(1), BlockId(2), BlockId(3)];
+    flow.irreducible = vec![Irreducible { blocks, may_go_on: false }];
     let decisions = plain(vec![flow]);
     let spots: Vec<Spot> = decisions.markers.keys().map(|&(_, spot)| spot).collect();
     assert_eq!(spots, [(BlockId(1), 0)]);
@@ -336,5 +338,36 @@ fn a_dispatcher_gets_the_marker_and_not_all_that_it_calls() {
         functions.push(function(blocks, &[]));
         let markers: Vec<FunctionId> = plain(functions).markers.keys().map(|key| key.0).collect();
         assert_eq!(markers, [FunctionId(9)], "{steps:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_creates_or_joins_is_trivial_only_if_it_ends_by_itself() {
+    for (step, may_go_on, expected) in [
+        (CREATE, false, ("trivial", 0)),
+        (CREATE, true, ("marker", 1)),
+        (JOIN, false, ("trivial", 0)),
+        (JOIN, true, ("marker", 1)),
+        // Notifications bound it, whatever its exit depends on.
+        (WAIT, true, ("trivial", 0)),
+    ] {
+        let mut flow = while_loop(&[step.clone()]);
+        flow.loops[0].may_go_on = may_go_on;
+        assert_eq!(last(&plain(vec![flow.clone()])), expected, "{step:?} {may_go_on}");
+        let unmarked = crate::epoch::verify::check(&Program { functions: vec![flow] });
+        assert_eq!(unmarked.len(), expected.1, "{step:?} {may_go_on}");
+    }
+}
+
+#[test]
+fn a_cycle_with_several_entries_that_spins_gets_a_marker_at_each() {
+    let blocks = vec![block(&[], &[1, 2]), block(&[], &[2]), block(&[], &[1, 3]), block(&[], &[])];
+    let mut flow = function(blocks, &[]);
+    flow.irreducible = vec![Irreducible { blocks: vec![BlockId(1), BlockId(2)], may_go_on: false }];
+    for (waits, expected) in [(true, vec![Why::Spin; 2]), (false, vec![])] {
+        let hints = [Hints { irreducible_waits: vec![waits], ..Hints::default() }];
+        let program = Program { functions: vec![flow.clone()] };
+        let decisions = place(&program, &hints, EpochOptions::default(), true);
+        assert_eq!(decisions.markers.values().copied().collect::<Vec<_>>(), expected);
     }
 }
