@@ -31,7 +31,8 @@ use crate::parameters::EpochOptions;
 use crate::report::limits::Limit;
 use covsched_core::hooks::Effect;
 use covsched_core::SiteId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// What placing must know of a function and its flow does not say.
 #[derive(Clone, Debug, Default)]
@@ -71,7 +72,7 @@ pub enum Why {
 pub struct Cover {
     /// Markers.
     pub markers: BTreeSet<Mark>,
-    /// Calls that lead to them.
+    /// The functions that are called on the way and lead to them; not those that these call.
     pub through: BTreeSet<FunctionId>,
     /// Barriers, as steps of functions.
     pub barriers: BTreeSet<(FunctionId, BlockId, usize)>,
@@ -159,6 +160,8 @@ pub struct Placing<'p, 'm> {
     /// So far.
     pub decisions: Decisions,
     notifications_are_bounded: bool,
+    /// What is known of functions that are done.
+    covers: HashMap<(FunctionId, Ends), Rc<Cover>>,
 }
 
 /// Decides. `hints` has one entry a function. Without `proposes` no new markers are thought of.
@@ -174,6 +177,7 @@ pub fn place(program: &Program<'_>, hints: &[Hints], options: EpochOptions, prop
         options,
         proposes,
         decisions: Decisions::default(),
+        covers: HashMap::new(),
     };
     for component in &order {
         placing.place_in(component);
@@ -448,39 +452,62 @@ impl Placing<'_, '_> {
     }
 
     /// What stood in all ways round a loop.
-    fn cover(&self, function: FunctionId, reached: &Reached, ends: Ends) -> Cover {
+    fn cover(&mut self, function: FunctionId, reached: &Reached, ends: Ends) -> Cover {
         let mut cover = Cover::default();
-        let mut work: Vec<(FunctionId, Vec<Stop>)> =
-            vec![(function, reached.stops.iter().copied().collect())];
-        while let Some((function, stops)) = work.pop() {
-            for stop in stops {
-                let (block, step) = match stop {
-                    Stop::Spot(spot) => {
-                        cover.markers.insert(Mark::New(function, spot));
-                        continue;
-                    }
-                    Stop::Step(block, step) => (block, step),
-                };
-                match &self.ways.flow(function).blocks[block.0 as usize].steps[step].action {
-                    Action::Marker(site) => {
-                        cover.markers.insert(Mark::Standing(*site));
-                    }
-                    Action::Synchronizes(op) if op.effect() == Effect::Arrive => {
-                        cover.barriers.insert((function, block, step));
-                    }
-                    Action::Synchronizes(_) => {}
-                    Action::Calls { functions, .. } => {
-                        for &callee in functions.iter() {
-                            if cover.through.insert(callee) {
-                                let reached = self.ways.from_entry(callee, ends);
-                                work.push((callee, reached.stops.into_iter().collect()));
-                            }
-                        }
-                    }
-                }
-            }
+        self.add_stops(function, reached, &mut cover);
+        for callee in cover.through.clone() {
+            let inside = self.cover_of(callee, ends);
+            cover.markers.extend(&inside.markers);
+            cover.barriers.extend(&inside.barriers);
         }
         cover
+    }
+
+    /// What stands in all ways through a function that has none to its return. Kept, since callers and their callers ask.
+    fn cover_of(&mut self, function: FunctionId, ends: Ends) -> Rc<Cover> {
+        if let Some(known) = self.covers.get(&(function, ends)) {
+            return known.clone();
+        }
+        let mut cover = Cover { through: [function].into(), ..Cover::default() };
+        let mut work = vec![function];
+        while let Some(next) = work.pop() {
+            if let Some(known) = self.covers.get(&(next, ends)) {
+                cover.markers.extend(&known.markers);
+                cover.barriers.extend(&known.barriers);
+                continue;
+            }
+            let mut own = Cover::default();
+            self.add_stops(next, &self.ways.from_entry(next, ends), &mut own);
+            cover.markers.append(&mut own.markers);
+            cover.barriers.append(&mut own.barriers);
+            work.extend(own.through.into_iter().filter(|&callee| cover.through.insert(callee)));
+        }
+        let cover = Rc::new(cover);
+        self.covers.insert((function, ends), cover.clone());
+        cover
+    }
+
+    /// What stopped ways in one function.
+    fn add_stops(&self, function: FunctionId, reached: &Reached, cover: &mut Cover) {
+        for &stop in &reached.stops {
+            let (block, step) = match stop {
+                Stop::Spot(spot) => {
+                    cover.markers.insert(Mark::New(function, spot));
+                    continue;
+                }
+                Stop::Step(block, step) => (block, step),
+            };
+            match &self.ways.flow(function).blocks[block.0 as usize].steps[step].action {
+                Action::Marker(site) => {
+                    cover.markers.insert(Mark::Standing(*site));
+                }
+                Action::Synchronizes(op) if op.effect() == Effect::Arrive => {
+                    cover.barriers.insert((function, block, step));
+                }
+                Action::Synchronizes(_) => {}
+                Action::Calls { functions, .. } => cover.through.extend(functions.iter()),
+            }
+        }
     }
 }
 

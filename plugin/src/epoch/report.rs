@@ -441,6 +441,9 @@ impl Source<'_, '_> {
                     if through.is_empty() { String::new() } else { format!(" through {}", some_of(through)) };
                 format!("passes {} each time round{by}", passed.join(" or "))
             }
+            Decision::Limit(limit, _) if line.effects.is_empty() => {
+                format!("{}; it waits for what another thread writes to memory", limit.describe())
+            }
             Decision::Limit(limit, _) => format!("{}; it may synchronize: {}", limit.describe(), what()),
         }
     }

@@ -11,7 +11,7 @@ use covsched_core::hooks::Effect;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What ends an epoch. Calls that never return end every way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ends {
     /// Epoch markers, those that stand in the program and those that are to be placed.
     pub markers: bool,

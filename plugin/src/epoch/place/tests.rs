@@ -50,6 +50,11 @@ fn while_loop(body: &[Action]) -> Flow<'static> {
     function(blocks, &[(1, &[1, 2])])
 }
 
+/// A loop that runs at least once.
+fn do_loop(body: &[Action]) -> Flow<'static> {
+    function(vec![block(&[], &[1]), block(body, &[1, 2]), block(&[], &[])], &[(1, &[1])])
+}
+
 fn straight(steps: &[Action]) -> Flow<'static> {
     function(vec![block(steps, &[])], &[])
 }
@@ -370,4 +375,18 @@ fn a_cycle_with_several_entries_that_spins_gets_a_marker_at_each() {
         let decisions = place(&program, &hints, EpochOptions::default(), true);
         assert_eq!(decisions.markers.values().copied().collect::<Vec<_>>(), expected);
     }
+}
+
+#[test]
+fn long_chains_of_covered_loops_are_done_in_time() {
+    let start = std::time::Instant::now();
+    let count = 8000;
+    let functions: Vec<Flow<'static>> =
+        (0..count).map(|at| if at == 0 { while_loop(&[LOCK]) } else { do_loop(&[call(at - 1)]) }).collect();
+    let decisions = plain(functions);
+    assert_eq!(last(&decisions), ("covered", 1));
+    let Decision::Covered(cover) = &decisions.loops[count as usize - 1].decision else { panic!() };
+    assert_eq!(cover.markers, [Mark::New(FunctionId(0), (BlockId(1), 0))].into());
+    assert_eq!(cover.through, [FunctionId(count - 2)].into());
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }
