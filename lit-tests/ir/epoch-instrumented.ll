@@ -37,7 +37,7 @@ end:
 }
 
 ; CHECK-LABEL: define internal void @spins(
-; CHECK: call void @covsched_epoch_marker(i64
+; CHECK: call void @covsched_epoch_spin(i64
 define internal void @spins(ptr %p) {
   br label %loop
 loop:

@@ -60,7 +60,7 @@ static void may_have_a_loop(int n) {
       lock_and_unlock();
 }
 
-// CHECK-DAG: loop {{.*}} covered_through_calls: covered: passes marker {{[0-9a-f]+}} each time round through passes_it_on, has_a_loop
+// CHECK-DAG: loop {{.*}} covered_through_calls: covered: passes marker {{[0-9a-f]+}} each time round through passes_it_on
 void covered_through_calls(int n) {
   for (int i = 0; i < n; i++) {
     lock_and_unlock();

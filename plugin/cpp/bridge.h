@@ -44,6 +44,7 @@ enum CovFunctionFlags : uint32_t {
   COV_VOID_OF_PTR = 1 << 11,   // void (ptr)
   COV_VARIADIC = 1 << 12,
   COV_EXACT = 1 << 13,         // a body that no other unit's copy can take the place of
+  COV_RESOLVER = 1 << 14,      // chooses what an ifunc is: runs while the program is still being relocated
 };
 
 struct CovFunction {
@@ -118,7 +119,7 @@ struct CovBlock {
   LLVMValueRef start;          // the first place where a call can be put; null if there is none
   const uint32_t *next;        // successors; of an invoke the normal one comes first
   size_t next_count;
-  const LLVMValueRef *calls;   // as cov_scan gives them, without returns
+  const LLVMValueRef *calls;   // as cov_scan gives them, without returns, and those that cov_resumes knows
   size_t call_count;
   CovEnd end;
   bool is_guard;               // ends in covsched-lower's test; `next` is where it leads when all markers are wanted
@@ -135,12 +136,22 @@ struct CovLoop {
   size_t inner_count;
   LLVMMetadataRef location;    // where it starts in the source; null if unknown
   bool waits_for_memory;       // an exit depends on what it reads from an atomic or volatile variable
+  bool may_go_on;              // has no exit, or one that depends on what creating or joining a thread gave
+};
+
+/// A cycle with several entries; the flags are as those of a loop.
+struct CovIrreducible {
+  const uint32_t *blocks;
+  size_t block_count;
+  bool waits_for_memory;
+  bool may_go_on;
 };
 
 struct CovFlowVisitor {
   void (*block)(void *, const CovBlock *);
   void (*loop)(void *, const CovLoop *);                       // inner ones first
-  void (*irreducible)(void *, const uint32_t *, size_t);       // blocks of a cycle with several entries
+  void (*irreducible)(void *, const CovIrreducible *);         // outermost ones
+  bool (*is_thread_call)(CovText);                             // by name: creates or joins threads
 };
 
 void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *context);
@@ -148,6 +159,9 @@ CovLocation cov_place_location(LLVMMetadataRef place);
 /// False if the argument is no integer constant.
 bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value);
 size_t cov_argument_count(LLVMValueRef call);
+enum CovResumes : uint8_t { COV_NO_RESUME, COV_RESUME_CALLED, COV_RESUME_INVOKED };
+/// Whether this is one of LLVM's own functions that run a coroutine: llvm.coro.resume or llvm.coro.destroy.
+CovResumes cov_resumes(LLVMValueRef call);
 /// Calls of one shape may reach the same functions.
 uintptr_t cov_call_shape(LLVMValueRef call);
 /// Whether this call through a pointer fits the function by its type.

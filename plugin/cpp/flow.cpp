@@ -69,7 +69,7 @@ BasicBlock *takenByGuard(const BasicBlock &Block) {
 void visitBlock(BasicBlock &Block, const Numbering &Places, const CovFlowVisitor &Visitor, void *Context) {
   SmallVector<LLVMValueRef, 8> Calls;
   for (Instruction &I : Block)
-    if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
+    if (isa<CallBase>(I) && (!isa<IntrinsicInst>(I) || cov_resumes(wrap(&I))))
       Calls.push_back(wrap(&I));
   BasicBlock *Taken = takenByGuard(Block);
   Numbers Next = Taken ? Numbers{Places.of(Taken)} : Places.all(successors(&Block));
@@ -95,29 +95,32 @@ MDNode *startOf(const Loop &L) {
 }
 
 /// Inner loops first, in the order of the program. Returns the loop's number.
-uint32_t visitLoop(const Loop &L, uint32_t &Count, covsched::SpinFinder &Spins, const Numbering &Places,
+uint32_t visitLoop(const Loop &L, uint32_t &Count, covsched::ExitFinder &Exits, const Numbering &Places,
                    const CovFlowVisitor &Visitor, void *Context) {
   SmallVector<uint32_t, 4> Inner;
   for (const Loop *Sub : L)
-    Inner.push_back(visitLoop(*Sub, Count, Spins, Places, Visitor, Context));
+    Inner.push_back(visitLoop(*Sub, Count, Exits, Places, Visitor, Context));
   SmallVector<BasicBlock *, 4> Latches;
   L.getLoopLatches(Latches);
   Numbers Blocks = Places.all(L.blocks()), Back = Places.all(Latches);
   CovLoop Facts = {Places.of(L.getHeader()), Blocks.data(), Blocks.size(), Back.data(), Back.size(),
-                   Inner.data(), Inner.size(), wrap(startOf(L)), Spins.waitsForMemory(L)};
+                   Inner.data(), Inner.size(), wrap(startOf(L)), Exits.waitsForMemory(L.getBlocks()),
+                   Exits.mayGoOn(L.getBlocks())};
   Visitor.loop(Context, &Facts);
   return Count++;
 }
 
-void visitIrreducible(const Cycle &C, const Numbering &Places, const CovFlowVisitor &Visitor,
-                      void *Context) {
+void visitIrreducible(const Cycle &C, covsched::ExitFinder &Exits, const Numbering &Places,
+                      const CovFlowVisitor &Visitor, void *Context) {
   if (C.isReducible()) {
     for (const Cycle *Inner : C.children())
-      visitIrreducible(*Inner, Places, Visitor, Context);
+      visitIrreducible(*Inner, Exits, Places, Visitor, Context);
     return;
   }
-  Numbers Blocks = Places.all(C.blocks());
-  Visitor.irreducible(Context, Blocks.data(), Blocks.size());
+  SmallVector<BasicBlock *, 8> All(C.block_begin(), C.block_end());
+  Numbers Blocks = Places.all(All);
+  CovIrreducible Facts = {Blocks.data(), Blocks.size(), Exits.waitsForMemory(All), Exits.mayGoOn(All)};
+  Visitor.irreducible(Context, &Facts);
 }
 
 }  // namespace
@@ -133,15 +136,16 @@ void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *contex
   DominatorTree Dominators(F);
   LoopInfo Loops(Dominators);
   uint32_t Count = 0;
-  covsched::SpinFinder Spins;
+  auto IsThreadCall = [&](StringRef Name) { return visitor->is_thread_call(covsched::text(Name)); };
+  covsched::ExitFinder Exits(IsThreadCall);
   // LoopInfo has its outermost loops in reverse.
   for (const Loop *L : reverse(Loops))
-    visitLoop(*L, Count, Spins, Places, *visitor, context);
+    visitLoop(*L, Count, Exits, Places, *visitor, context);
 
   CycleInfo Cycles;
   Cycles.compute(F);
   for (const Cycle *C : Cycles.toplevel_cycles())
-    visitIrreducible(*C, Places, *visitor, context);
+    visitIrreducible(*C, Exits, Places, *visitor, context);
 }
 
 CovLocation cov_place_location(LLVMMetadataRef place) {
@@ -158,6 +162,14 @@ bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value) 
     return false;
   *value = Constant->getZExtValue();
   return true;
+}
+
+CovResumes cov_resumes(LLVMValueRef call) {
+  auto &Call = *unwrap<CallBase>(call);
+  Intrinsic::ID Id = Call.getIntrinsicID();
+  if (Id != Intrinsic::coro_resume && Id != Intrinsic::coro_destroy)
+    return COV_NO_RESUME;
+  return isa<InvokeInst>(Call) ? COV_RESUME_INVOKED : COV_RESUME_CALLED;
 }
 
 size_t cov_argument_count(LLVMValueRef call) { return unwrap<CallBase>(call)->arg_size(); }

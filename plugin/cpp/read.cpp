@@ -46,6 +46,7 @@ static uint32_t functionFlags(const Function &F) {
   set(cannotSync(F.onlyReadsMemory(), F.hasFnAttribute(Attribute::NoSync)), COV_CANNOT_SYNC);
   set(F.isVarArg(), COV_VARIADIC);
   set(F.hasExactDefinition(), COV_EXACT);
+  set(any_of(F.users(), [](const User *Who) { return isa<GlobalIFunc>(Who); }), COV_RESOLVER);
   FunctionType *Type = F.getFunctionType();
   if (!F.isVarArg() && Type->getNumParams() == 1 && Type->getParamType(0)->isPointerTy()) {
     llvm::Type *Result = Type->getReturnType();

@@ -1,13 +1,15 @@
 // Loops that wait for another thread by reading memory: an exit depends on what was read from an atomic or volatile
-// variable. Looks at code as front ends make it: values go through local variables, `a && b` through branches, and
-// std::atomic's members are calls.
+// variable. And loops that go on as long as creating or joining threads gives some result. Looks at code as front ends
+// make it: values go through local variables, `a && b` through branches, and std::atomic's members are calls.
+//
+// Limit: values that go through memory other than local variables are not followed.
 
 #include "spin.h"
 
 #include "bridge.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -15,7 +17,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
-using covsched::SpinFinder;
+using covsched::ExitFinder;
 
 namespace {
 
@@ -60,7 +62,7 @@ bool readsShared(const Instruction &I) {
 
 }  // namespace
 
-const SpinFinder::Control &SpinFinder::controlOf(const Function &F) {
+const ExitFinder::Control &ExitFinder::controlOf(const Function &F) {
   std::unique_ptr<Control> &Known = Controls[&F];
   if (Known)
     return *Known;
@@ -80,7 +82,7 @@ const SpinFinder::Control &SpinFinder::controlOf(const Function &F) {
   return *Known;
 }
 
-bool SpinFinder::dependsOnShared(SmallVectorImpl<const Value *> &Work, const Function &F, const Loop *Region,
+bool ExitFinder::dependsOnSource(SmallVectorImpl<const Value *> &Work, const Function &F, const Blocks *Region,
                                  unsigned Depth) {
   SmallPtrSet<const Value *, 32> Seen;
   auto isInside = [&](const BasicBlock *Block) { return !Region || Region->contains(Block); };
@@ -90,17 +92,17 @@ bool SpinFinder::dependsOnShared(SmallVectorImpl<const Value *> &Work, const Fun
     if (Found == All.end())
       return;
     for (const Instruction *Branch : Found->second)
-      if (isInside(Branch->getParent()) && !isa<InvokeInst>(Branch))
+      if (isInside(Branch->getParent()) && decides(*Branch))
         Work.push_back(Branch);
   };
   while (!Work.empty()) {
     auto *I = dyn_cast<Instruction>(Work.pop_back_val());
     if (!I || !isInside(I->getParent()) || !Seen.insert(I).second)
       continue;
-    if (readsShared(*I))
+    if (isSource(*I))
       return true;
     if (auto *Call = dyn_cast<CallBase>(I)) {
-      if (returnsShared(*Call, Depth))
+      if (returnsSource(*Call, Depth))
         return true;
       Work.append(Call->arg_begin(), Call->arg_end());
       continue;
@@ -117,7 +119,7 @@ bool SpinFinder::dependsOnShared(SmallVectorImpl<const Value *> &Work, const Fun
         if (isInside(From)) {
           addControl(From);
           // Which of its ways was taken chooses the value.
-          if (From->getTerminator()->getNumSuccessors() > 1 && !isa<InvokeInst>(From->getTerminator()))
+          if (From->getTerminator()->getNumSuccessors() > 1 && decides(*From->getTerminator()))
             Work.push_back(From->getTerminator());
         }
     for (const Value *Operand : I->operands())
@@ -126,7 +128,7 @@ bool SpinFinder::dependsOnShared(SmallVectorImpl<const Value *> &Work, const Fun
   return false;
 }
 
-bool SpinFinder::addWriters(const AllocaInst &Variable, function_ref<bool(const BasicBlock *)> IsInside,
+bool ExitFinder::addWriters(const AllocaInst &Variable, function_ref<bool(const BasicBlock *)> IsInside,
                             function_ref<void(const BasicBlock *)> AddControl,
                             SmallVectorImpl<const Value *> &Work, unsigned Depth) {
   SmallVector<const Value *, 4> Pointers = {&Variable};
@@ -152,7 +154,7 @@ bool SpinFinder::addWriters(const AllocaInst &Variable, function_ref<bool(const 
       } else if (auto *Call = dyn_cast<CallBase>(I); Call && !isa<DbgInfoIntrinsic>(Call)) {
         // It may write what it reads elsewhere.
         const Function *Callee = Call->getCalledFunction();
-        if (Callee && (isAtomicLibraryCall(*Callee) || touchesShared(*Callee, Depth + 1)))
+        if (Callee && (isSourceCall(*Callee) || touchesSource(*Callee, Depth + 1)))
           return true;
       }
     }
@@ -160,61 +162,96 @@ bool SpinFinder::addWriters(const AllocaInst &Variable, function_ref<bool(const 
   return false;
 }
 
-bool SpinFinder::returnsShared(const CallBase &Call, unsigned Depth) {
+bool ExitFinder::returnsSource(const CallBase &Call, unsigned Depth) {
   // `asm volatile` with a result: what locks and atomics without a compiler's help are made of.
   if (Call.isInlineAsm())
-    return !Call.getType()->isVoidTy() && cast<InlineAsm>(Call.getCalledOperand())->hasSideEffects();
+    return Wanted == Memory && !Call.getType()->isVoidTy() && cast<InlineAsm>(Call.getCalledOperand())->hasSideEffects();
   const Function *Callee = Call.getCalledFunction();
   if (!Callee || Callee->isIntrinsic())
     return false;
-  if (isAtomicLibraryCall(*Callee))
+  if (isSourceCall(*Callee))
     return true;
   if (Callee->isDeclaration() || Callee->getReturnType()->isVoidTy() || Depth >= MaxDepth)
     return false;
-  auto [Known, IsNew] = Returning.try_emplace(Callee, false);
+  auto [Known, IsNew] = Returning[Wanted].try_emplace(Callee, false);
   if (!IsNew)
     return Known->second;
   SmallVector<const Value *, 16> Work;
   for (const BasicBlock &Block : *Callee)
     if (auto *Return = dyn_cast<ReturnInst>(Block.getTerminator()))
       Work.push_back(Return);
-  bool Result = dependsOnShared(Work, *Callee, nullptr, Depth + 1);
-  Returning[Callee] = Result;
+  bool Result = dependsOnSource(Work, *Callee, nullptr, Depth + 1);
+  Returning[Wanted][Callee] = Result;
   return Result;
 }
 
-bool SpinFinder::touchesShared(const Function &F, unsigned Depth) {
+bool ExitFinder::touchesSource(const Function &F, unsigned Depth) {
   if (F.isDeclaration() || Depth >= MaxDepth)
     return false;
-  auto [Known, IsNew] = Touching.try_emplace(&F, false);
+  auto [Known, IsNew] = Touching[Wanted].try_emplace(&F, false);
   if (!IsNew)
     return Known->second;
   for (const Instruction &I : instructions(F)) {
     auto *Call = dyn_cast<CallBase>(&I);
     const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-    if (readsShared(I) || (Callee && (isAtomicLibraryCall(*Callee) || touchesShared(*Callee, Depth + 1)))) {
-      Touching[&F] = true;
+    if (isSource(I) || (Callee && (isSourceCall(*Callee) || touchesSource(*Callee, Depth + 1)))) {
+      Touching[Wanted][&F] = true;
       return true;
     }
   }
   return false;
 }
 
-bool SpinFinder::waitsForMemory(const Loop &L) {
-  SmallVector<BasicBlock *, 4> Exiting;
-  L.getExitingBlocks(Exiting);
+bool ExitFinder::isSource(const Instruction &I) const { return Wanted == Memory && readsShared(I); }
+
+bool ExitFinder::isSourceCall(const Function &F) const {
+  if (Wanted == Memory)
+    return isAtomicLibraryCall(F);
+  return F.isDeclarationForLinker() && IsThreadCall(GlobalValue::dropLLVMManglingEscape(F.getName()));
+}
+
+/// A way that ends the program: `if (pthread_create(...)) exit(1);` decides nothing for those who go on.
+static bool isDeadEnd(const BasicBlock &Block) { return isa<UnreachableInst>(Block.getTerminator()); }
+
+bool ExitFinder::decides(const Instruction &Branch) const {
+  if (isa<InvokeInst>(Branch))
+    return false;
+  // What waits for memory is asked for as it always was: the more is found, the better.
+  auto goesOn = [](const BasicBlock *Next) { return !isDeadEnd(*Next); };
+  return Wanted == Memory || llvm::count_if(successors(&Branch), goesOn) > 1;
+}
+
+bool ExitFinder::exitDepends(ArrayRef<BasicBlock *> Cycle, bool &HasExit) {
+  Blocks Inside(Cycle.begin(), Cycle.end());
   SmallVector<const Value *, 16> Work;
-  const Function &F = *L.getHeader()->getParent();
-  for (const BasicBlock *Block : Exiting) {
-    if (isa<InvokeInst>(Block->getTerminator()))
+  const Function &F = *Cycle.front()->getParent();
+  for (const BasicBlock *Block : Cycle) {
+    const Instruction *Branch = Block->getTerminator();
+    auto leaves = [&](const BasicBlock *Next) {
+      return !Inside.contains(Next) && (Wanted == Memory || !isDeadEnd(*Next));
+    };
+    if (isa<InvokeInst>(Branch) || llvm::none_of(successors(Block), leaves))
       continue;
-    Work.push_back(Block->getTerminator());
+    HasExit = true;
+    Work.push_back(Branch);
     // `if (flag) { if (x) break; }` waits for the flag, too.
     const Control &All = controlOf(F);
     if (auto Found = All.find(Block); Found != All.end())
-      for (const Instruction *Branch : Found->second)
-        if (L.contains(Branch) && !isa<InvokeInst>(Branch))
-          Work.push_back(Branch);
+      for (const Instruction *Other : Found->second)
+        if (Inside.contains(Other->getParent()) && decides(*Other))
+          Work.push_back(Other);
   }
-  return dependsOnShared(Work, F, &L, 0);
+  return dependsOnSource(Work, F, &Inside, 0);
+}
+
+bool ExitFinder::waitsForMemory(ArrayRef<BasicBlock *> Cycle) {
+  Wanted = Memory;
+  bool HasExit = false;
+  return exitDepends(Cycle, HasExit);
+}
+
+bool ExitFinder::mayGoOn(ArrayRef<BasicBlock *> Cycle) {
+  Wanted = Threads;
+  bool HasExit = false;
+  return exitDepends(Cycle, HasExit) || !HasExit;
 }

@@ -12,7 +12,7 @@
 
 use crate::analysis::calls::{Body, Calls, Meaning};
 use crate::ir::{Form, Function, FunctionFacts, Target};
-use covsched_core::hooks::{Effect, Op, HOOKS};
+use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS};
 use std::collections::HashSet;
 
 /// What a function is to a thread.
@@ -60,6 +60,15 @@ pub fn starts_thread(linkage_name: &str, argument: usize) -> bool {
         (hook.replaces == linkage_name || hook.symbol == linkage_name)
             && start_argument(hook.op) == Some(argument)
     })
+}
+
+/// Whether a function of this name, or the hook for it, creates threads or waits for their end.
+pub fn creates_or_joins(linkage_name: &str) -> bool {
+    let mut hooks = HOOKS
+        .iter()
+        .chain(CXX_HOOKS)
+        .filter(|hook| matches!(hook.op.effect(), Effect::Create | Effect::Join | Effect::TryJoin));
+    hooks.any(|hook| hook.replaces == linkage_name || hook.symbol == linkage_name)
 }
 
 /// What a defined function is to a thread.

@@ -7,7 +7,8 @@
 //!                                       %n = call i64 @read(...)
 //!                                       call void @covsched_epoch_enter(i32 %l)
 //! ```
-//! A site's id has its number among the function's markers, in the order of instructions. If the function is instrumented
+//! A site's id has its number among the function's markers, in the order of instructions; numbers whose id the module
+//! has already are left out. If the function is instrumented
 //! already, its sites go into a table of their own, which the linker puts behind the others; if not,
 //! `covsched-instrument` finds the markers.
 
@@ -19,36 +20,53 @@ use crate::analysis::calls::{EPOCH_MARKER, EPOCH_SPIN};
 use crate::instrument::apply::{ApplyError, Declarations, DERIVED, EPOCH_ENTER, EPOCH_LEAVE};
 use crate::instrument::plan::{epoch_site, file_of_sites};
 use crate::ir::flow::Place;
-use crate::ir::{CallFacts, Form, Function, Inst, Location, Module};
+use crate::ir::{CallFacts, Form, Function, Inst, Location, Module, Severity};
 use crate::parameters::EpochOptions;
 use crate::report::limits::{Limit, Limits};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS};
-use covsched_core::site::{site_id, Site, SiteKind, TableBuilder, SECTION, UNIT_HAS_EPOCHS};
+use covsched_core::site::{site_id, Site, SiteKind, TableBuilder, UnitTable, SECTION, UNIT_HAS_EPOCHS};
 use covsched_core::{library, SiteId};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// The ids of new markers.
 pub type NewSites = BTreeMap<(FunctionId, Spot), SiteId>;
 
-/// Gives every new marker its id. A function that has markers keeps theirs.
-pub fn number(extracted: &Extracted<'_>, decisions: &Decisions, unit: &str) -> NewSites {
-    let mut taken: HashMap<FunctionId, (HashSet<SiteId>, u32)> = HashMap::new();
+/// The ids that a module has: of markers that stand in it, and of its site tables. A marker that was taken out again
+/// (`sync-unroll` does that) is still in its table, and its id must not come to mean another place.
+pub fn taken_ids(module: Module<'_>, extracted: &Extracted<'_>) -> HashSet<SiteId> {
+    let blocks = extracted.program.functions.iter().flat_map(|flow| &flow.blocks);
+    let mut taken: HashSet<SiteId> = blocks
+        .flat_map(|block| &block.steps)
+        .filter_map(|step| match step.action {
+            Action::Marker(site) => Some(site),
+            _ => None,
+        })
+        .collect();
+    for table in module.section_data(SECTION) {
+        match UnitTable::read_section(&table) {
+            Ok(units) => taken.extend(units.iter().flat_map(|unit| &unit.sites).map(|site| site.id)),
+            Err(error) => module.report(Severity::Error, &format!("covsched: {error}")),
+        }
+    }
+    taken
+}
+
+/// Gives every new marker its id, which is none of the `taken` ones.
+pub fn number(
+    extracted: &Extracted<'_>,
+    decisions: &Decisions,
+    taken: &HashSet<SiteId>,
+    unit: &str,
+) -> NewSites {
+    let mut ordinals: HashMap<FunctionId, u32> = HashMap::new();
     let mut sites = NewSites::new();
     for &(function, spot) in decisions.markers.keys() {
-        let flow = &extracted.program.functions[function.0 as usize];
         let facts = &extracted.details[function.0 as usize].facts;
-        let (standing, next) = taken.entry(function).or_insert_with(|| {
-            let steps = flow.blocks.iter().flat_map(|block| &block.steps);
-            let sites = steps.filter_map(|step| match step.action {
-                Action::Marker(site) => Some(site),
-                _ => None,
-            });
-            (sites.collect(), 0)
-        });
+        let next = ordinals.entry(function).or_default();
         let site = loop {
             let site = site_id(&facts.name, file_of_sites(facts, unit), SiteKind::Epoch, "", *next);
             *next += 1;
-            if !standing.contains(&site) {
+            if !taken.contains(&site) {
                 break site;
             }
         };

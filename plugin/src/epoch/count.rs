@@ -7,8 +7,13 @@
 //! finds it. At the start of a pipeline that is code before optimization, about two to three times what the machine
 //! executes; the policies compare counts with each other and with a number that the user chooses, so a steady factor
 //! does no harm. Code of libraries counts nothing. Naked functions and those with funclets are left out.
+//!
+//! So are the resolvers of ifuncs and all that they call by name in their own unit: they run while the program is being
+//! relocated, in a static one before the thread has its variables. Limit: what a resolver comes to through a pointer or
+//! in another unit does count, and crashes such a program.
 
-use crate::ir::{Module, Severity};
+use crate::ir::{Function, FunctionFacts, Module, Severity};
+use std::collections::HashSet;
 
 /// The runtime's variable.
 pub const COUNTER: &str = "covsched_instructions";
@@ -23,13 +28,31 @@ pub fn count_instructions(module: Module<'_>) -> bool {
         return false;
     };
     let mut changed = false;
-    for facts in module.functions() {
+    let functions = module.functions();
+    let early = reached_by_resolvers(&functions);
+    for facts in &functions {
         // The constructor and the wrappers are covsched's, not the program's.
-        if facts.has_body() && !facts.name.starts_with("covsched.") {
+        let is_own = facts.name.starts_with("covsched.");
+        if facts.has_body() && !is_own && !early.contains(&facts.function) {
             changed |= facts.function.count_instructions(counter);
         }
     }
     changed
+}
+
+/// The resolvers of ifuncs and what they call by name.
+fn reached_by_resolvers<'m>(functions: &[FunctionFacts<'m>]) -> HashSet<Function<'m>> {
+    let with_body: HashSet<Function<'m>> =
+        functions.iter().filter(|facts| facts.has_body()).map(|facts| facts.function).collect();
+    let resolvers = functions.iter().filter(|facts| facts.is_resolver());
+    let mut work: Vec<Function<'m>> = resolvers.map(|facts| facts.function).collect();
+    let mut reached = HashSet::new();
+    while let Some(function) = work.pop() {
+        if with_body.contains(&function) && reached.insert(function) {
+            work.extend(function.calls().iter().filter_map(|call| call.callee));
+        }
+    }
+    reached
 }
 
 #[cfg(test)]

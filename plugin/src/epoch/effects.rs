@@ -8,12 +8,13 @@ use std::ops::{BitOr, BitOrAssign};
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Effects(u8);
 
-/// Why a loop's synchronizations are bounded without a marker.
+/// Why a loop's synchronizations are bounded without a marker. Those that create or join must also end for their own
+/// reasons: see [`Loop::may_go_on`](super::program::Loop::may_go_on).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trivial {
     /// It only waits on condition variables, each time for a notification, and those are bounded.
     Waits,
-    /// It only creates threads, of which a bounded number is alive.
+    /// It only creates threads.
     Creates,
     /// It only joins threads.
     Joins,

@@ -11,7 +11,9 @@
 //!   may run the functions given to it, or, if none is seen, any whose address is taken;
 //! - through a pointer: every function whose address is taken and that has the type of the call, as C demands; in the
 //!   open world unknown code, too. A function that is only ever given to `pthread_create` is not called through other
-//!   pointers.
+//!   pointers;
+//! - by `llvm.coro.resume` or `llvm.coro.destroy`: every coroutine of the module, somewhere in its middle, and in the
+//!   open world unknown code.
 //!
 //! In a module that is lowered already, the tests around markers are taken to lead to them: epochs are there when they do.
 //!
@@ -21,7 +23,9 @@
 
 use super::graph::components;
 use super::place::Hints;
-use super::program::{Action, Block, BlockId, Flow, FunctionId, Leave, Loop, LoopId, Program, Step};
+use super::program::{
+    Action, Block, BlockId, Flow, FunctionId, Irreducible, Leave, Loop, LoopId, Program, Step,
+};
 use crate::analysis::calls::{Body, Calls, EPOCH_MARKERS};
 use crate::analysis::threads::is_std_thread_run;
 use crate::ir::flow::{End, FlowFacts, Place};
@@ -31,6 +35,7 @@ use crate::report::limits::Limit;
 use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::{library, SiteId};
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// What changing a function needs and deciding does not.
 pub struct Details<'m> {
@@ -76,7 +81,7 @@ impl<'m> Extracted<'m> {
         };
         for body in calls.bodies().iter().filter(|body| body.facts.has_body()) {
             let facts = body.facts.function.flow();
-            let (flow, kept) = flow_of(body, &facts, &mut actions);
+            let (flow, kept, parts) = flow_of(body, &facts, &mut actions);
             extracted.program.functions.push(flow);
             extracted.details.push(Details {
                 facts: body.facts.clone(),
@@ -87,6 +92,10 @@ impl<'m> Extracted<'m> {
                     waits_for_memory: kept
                         .iter()
                         .map(|&number| facts.loops[number].waits_for_memory)
+                        .collect(),
+                    irreducible_waits: parts
+                        .iter()
+                        .map(|&number| facts.irreducible[number].waits_for_memory)
                         .collect(),
                     returns_twice: actions.may_jump_back(body),
                 },
@@ -108,11 +117,13 @@ struct Actions<'c, 'm> {
     /// Library functions whose address is taken and that never synchronize.
     taken_harmless: Vec<Function<'m>>,
     by_shape: HashMap<usize, Action>,
+    /// All coroutines.
+    coroutines: Rc<[FunctionId]>,
 }
 
 impl<'c, 'm> Actions<'c, 'm> {
     fn new(calls: &'c Calls<'m>, whole_program: bool) -> Self {
-        let ids = calls
+        let ids: HashMap<Function<'m>, FunctionId> = calls
             .bodies()
             .iter()
             .filter(|body| body.facts.has_body())
@@ -124,7 +135,9 @@ impl<'c, 'm> Actions<'c, 'm> {
             .chain(CXX_HOOKS)
             .flat_map(|hook| [(hook.replaces, hook.op), (hook.symbol, hook.op)])
             .collect();
+        let coroutines = calls.bodies().iter().filter(|body| body.facts.is_coroutine());
         let mut actions = Actions {
+            coroutines: coroutines.filter_map(|body| ids.get(&body.facts.function).copied()).collect(),
             calls,
             whole_program,
             ids,
@@ -194,7 +207,7 @@ impl<'c, 'm> Actions<'c, 'm> {
     }
 
     fn of_defined(&self, facts: &FunctionFacts<'m>, id: FunctionId) -> Action {
-        let functions = vec![id];
+        let functions = [id].into();
         if facts.is_declared() {
             // Here to be inlined: the library has the same function, without markers.
             return Action::Calls { functions, unknown: false, certain: false };
@@ -213,7 +226,11 @@ impl<'c, 'm> Actions<'c, 'm> {
             functions = self.taken.iter().filter_map(|&(_, id)| id).collect();
         }
         let unknown = !self.whole_program;
-        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
+        (unknown || !functions.is_empty()).then(|| Action::Calls {
+            functions: functions.into(),
+            unknown,
+            certain: false,
+        })
     }
 
     /// What `pthread_once` may run.
@@ -224,7 +241,11 @@ impl<'c, 'm> Actions<'c, 'm> {
             functions = self.taken.iter().filter_map(|&(_, id)| id).collect();
         }
         let unknown = !is_seen && !self.whole_program;
-        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
+        (unknown || !functions.is_empty()).then(|| Action::Calls {
+            functions: functions.into(),
+            unknown,
+            certain: false,
+        })
     }
 
     /// The program's functions among a call's arguments.
@@ -236,6 +257,12 @@ impl<'c, 'm> Actions<'c, 'm> {
         functions.sort_unstable();
         functions.dedup();
         functions
+    }
+
+    /// Going on with a coroutine, which may be anywhere in it: not certain to pass what it passes from its start.
+    fn of_resume(&self) -> Option<Action> {
+        let (functions, unknown) = (self.coroutines.clone(), !self.whole_program);
+        (unknown || !functions.is_empty()).then_some(Action::Calls { functions, unknown, certain: false })
     }
 
     fn through_pointer(&mut self, call: &CallFacts<'m>) -> Option<Action> {
@@ -279,17 +306,16 @@ fn unmarkable(facts: &FunctionFacts<'_>) -> Option<Limit> {
     }
 }
 
-/// A function's flow, and which of LLVM's loops are still loops in it.
+/// A function's flow, which of LLVM's loops are still loops in it, and of which of its cycles the others are.
 fn flow_of<'m>(
     body: &Body<'m>,
     facts: &FlowFacts<'m>,
     actions: &mut Actions<'_, 'm>,
-) -> (Flow<'m>, Vec<usize>) {
+) -> (Flow<'m>, Vec<usize>, Vec<usize>) {
     let calls: HashMap<Inst<'m>, &CallFacts<'m>> = body.calls.iter().map(|call| (call.inst, call)).collect();
     let mut blocks: Vec<Block<'m>> = Vec::with_capacity(facts.blocks.len());
     for block in &facts.blocks {
-        let (steps, stops) =
-            steps_of(block.calls.iter().filter_map(|inst| calls.get(inst).copied()), actions);
+        let (steps, stops) = steps_of(&block.calls, &calls, actions);
         let leaves = match block.end {
             End::Returns => Some(Leave::Returns),
             End::Unwinds => Some(Leave::Unwinds),
@@ -310,7 +336,13 @@ fn flow_of<'m>(
         *block = Block::default();
     }
     let (loops, kept) = loops_of(facts, &blocks);
-    let irreducible = facts.irreducible.iter().flat_map(|part| cycles_in(part, &blocks)).collect();
+    let (mut irreducible, mut parts) = (Vec::new(), Vec::new());
+    for (number, part) in facts.irreducible.iter().enumerate() {
+        for blocks in cycles_in(&part.blocks, &blocks) {
+            irreducible.push(Irreducible { blocks, may_go_on: part.may_go_on });
+            parts.push(number);
+        }
+    }
     let flow = Flow {
         function: Some(body.facts.function),
         name: body.facts.name.clone(),
@@ -318,16 +350,23 @@ fn flow_of<'m>(
         loops,
         irreducible,
     };
-    (flow, kept)
+    (flow, kept, parts)
 }
 
 /// A block's steps, and whether control stops at the last of them.
-fn steps_of<'c, 'm: 'c>(
-    calls: impl Iterator<Item = &'c CallFacts<'m>>,
+fn steps_of<'m>(
+    insts: &[Inst<'m>],
+    calls: &HashMap<Inst<'m>, &CallFacts<'m>>,
     actions: &mut Actions<'_, 'm>,
 ) -> (Vec<Step<'m>>, bool) {
-    let mut steps = Vec::new();
-    for call in calls {
+    let mut steps: Vec<Step<'m>> = Vec::new();
+    for &inst in insts {
+        let Some(call) = calls.get(&inst) else {
+            if let (Some(form), Some(action)) = (inst.resumes_coroutine(), actions.of_resume()) {
+                steps.push(Step { inst: Some(inst), action, is_invoke: form == Form::Invoke });
+            }
+            continue;
+        };
         let is_invoke = call.form == Form::Invoke;
         let mut ends = call.never_returns;
         for action in actions.of(call) {
@@ -409,6 +448,7 @@ fn loops_of(facts: &FlowFacts<'_>, blocks: &[Block<'_>]) -> (Vec<Loop>, Vec<usiz
             blocks: ids(&natural.blocks),
             latches,
             parent: None,
+            may_go_on: natural.may_go_on,
         });
         kept.push(number);
         numbers.push(Some(id));
@@ -473,7 +513,7 @@ mod tests {
                     text += &format!("loop {:?}\n", natural.blocks.iter().map(|id| id.0).collect::<Vec<_>>());
                 }
                 for part in &flow.irreducible {
-                    text += &format!("cycle {:?}\n", part.iter().map(|id| id.0).collect::<Vec<_>>());
+                    text += &format!("cycle {:?}\n", part.blocks.iter().map(|id| id.0).collect::<Vec<_>>());
                 }
             }
         });

@@ -1,6 +1,6 @@
 //! Epoch markers and selective unrolling (Bergan 3.2.2, 3.3.1, 3.5).
 //!
-//! Collect ([`extract`]: a module's [`program`]), choose ([`place`], with [`effects`], [`ways`], [`recursion`]), change
+//! Collect ([`extract`]: a module's [`program`]), choose ([`place`], with [`effects`], [`ways`], [`knot`], [`recursion`]), change
 //! ([`apply`], [`count`], [`unroll`]), tell ([`report`]); and, knowing nothing of all that, check ([`verify`]).
 
 pub mod apply;
@@ -8,6 +8,7 @@ pub mod count;
 pub mod effects;
 pub mod extract;
 pub mod graph;
+pub mod knot;
 pub mod place;
 pub mod program;
 pub mod recursion;
@@ -34,7 +35,8 @@ pub fn place_markers(module: Module<'_>, options: EpochOptions) -> bool {
     let decisions = decide(&extracted, options, true);
     let mut limits = limits_of(&extracted, &decisions);
     let blocking = apply::blocking_calls(&extracted, options, &mut limits);
-    let sites = apply::number(&extracted, &decisions, &module.source_name());
+    let taken = apply::taken_ids(module, &extracted);
+    let sites = apply::number(&extracted, &decisions, &taken, &module.source_name());
     // Before the module changes.
     let report = options.verbose.then(|| {
         let source = report::Source {
@@ -93,10 +95,11 @@ pub fn examine(module: Module<'_>, options: EpochOptions) -> report::Report {
     let decisions = decide(&extracted, options, !placed);
     let mut limits = limits_of(&extracted, &decisions);
     apply::blocking_calls(&extracted, options, &mut limits);
+    let taken = apply::taken_ids(module, &extracted);
     let source = report::Source {
         extracted: &extracted,
         decisions: &decisions,
-        sites: &apply::number(&extracted, &decisions, &module.source_name()),
+        sites: &apply::number(&extracted, &decisions, &taken, &module.source_name()),
         limits: &limits,
         options,
         placed,

@@ -6,8 +6,10 @@
 //! 2. nothing in it synchronizes: a marker if it spins (its exit waits for what another thread writes to an atomic or
 //!    volatile variable, and an epoch's end would wait for it for ever), else nothing is said of it;
 //! 3. *trivial*: it only waits on condition variables without a deadline and all notifications of the program are
-//!    bounded; or only creates threads; or only joins them. (Both is not trivial, unlike in the paper: creating and
-//!    joining can go on for ever with two threads alive.)
+//!    bounded; or only creates threads, or only joins them, and ends for its own reasons: it has an exit, and none
+//!    depends on what creating or joining gave. (This is stricter than the paper, in which all of these are trivial. But
+//!    creating and joining can go on for ever with two threads alive, and so can a loop that creates threads which end by
+//!    themselves, or that tries again until there is room for one more.)
 //! 4. *barrier*: every iteration passes a barrier of the program;
 //! 5. *covered*: every iteration passes a marker, maybe in a callee, or a barrier;
 //! 6. otherwise a marker at the start of its header.
@@ -21,6 +23,7 @@ mod tests;
 
 use super::effects::{Effects, Trivial};
 use super::graph::{components, Component};
+use super::knot::Knot;
 use super::program::{Action, BlockId, Flow, FunctionId, Loop, LoopId, Program};
 use super::recursion;
 use super::ways::{Ends, Reached, Spot, Stop, Ways};
@@ -28,7 +31,8 @@ use crate::parameters::EpochOptions;
 use crate::report::limits::Limit;
 use covsched_core::hooks::Effect;
 use covsched_core::SiteId;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::rc::Rc;
 
 /// What placing must know of a function and its flow does not say.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +41,8 @@ pub struct Hints {
     pub unmarkable: Option<Limit>,
     /// For each of its loops: an exit depends on an atomic or volatile variable.
     pub waits_for_memory: Vec<bool>,
+    /// The same, for each of its cycles that are no loops.
+    pub irreducible_waits: Vec<bool>,
     /// It calls `setjmp`.
     pub returns_twice: bool,
 }
@@ -66,7 +72,7 @@ pub enum Why {
 pub struct Cover {
     /// Markers.
     pub markers: BTreeSet<Mark>,
-    /// Calls that lead to them.
+    /// The functions that are called on the way and lead to them; not those that these call.
     pub through: BTreeSet<FunctionId>,
     /// Barriers, as steps of functions.
     pub barriers: BTreeSet<(FunctionId, BlockId, usize)>,
@@ -154,6 +160,8 @@ pub struct Placing<'p, 'm> {
     /// So far.
     pub decisions: Decisions,
     notifications_are_bounded: bool,
+    /// What is known of functions that are done.
+    covers: HashMap<(FunctionId, Ends), Rc<Cover>>,
 }
 
 /// Decides. `hints` has one entry a function. Without `proposes` no new markers are thought of.
@@ -169,6 +177,7 @@ pub fn place(program: &Program<'_>, hints: &[Hints], options: EpochOptions, prop
         options,
         proposes,
         decisions: Decisions::default(),
+        covers: HashMap::new(),
     };
     for component in &order {
         placing.place_in(component);
@@ -196,7 +205,7 @@ fn call_order(program: &Program<'_>) -> Vec<Component> {
                 Action::Calls { functions, .. } => Some(functions),
                 _ => None,
             })
-            .flatten()
+            .flat_map(|functions| functions.iter())
             .map(|id| id.0 as usize)
             .collect();
         callees.sort_unstable();
@@ -216,7 +225,8 @@ fn notifications_are_bounded(
     let is_bounded = |function: usize| {
         let flow = &program.functions[function];
         let loops = flow.loops.iter().map(|natural| &natural.blocks);
-        loops.chain(&flow.irreducible).all(|blocks| !notifies(effects_of(flow, blocks, effects)))
+        let others = flow.irreducible.iter().map(|part| &part.blocks);
+        loops.chain(others).all(|blocks| !notifies(effects_of(flow, blocks, effects)))
     };
     let unmarkable = |function: &usize| hints[*function].unmarkable.is_some();
     order.iter().all(|component| {
@@ -245,6 +255,11 @@ impl Placing<'_, '_> {
         effects.trivial(self.notifications_are_bounded).filter(|_| !self.options.no_trivial)
     }
 
+    /// The same for a loop or another cycle inside of a function, of which it is known whether it may go on for ever.
+    fn is_trivial_cycle(&self, effects: Effects, may_go_on: bool) -> Option<Trivial> {
+        self.is_trivial(effects).filter(|&trivial| trivial == Trivial::Waits || !may_go_on)
+    }
+
     fn place_in(&mut self, component: &Component) {
         let functions: Vec<FunctionId> =
             component.nodes.iter().map(|&node| FunctionId(node as u32)).collect();
@@ -252,18 +267,18 @@ impl Placing<'_, '_> {
             for natural in 0..self.ways.flow(function).loops.len() as u32 {
                 self.decide_loop(function, LoopId(natural));
             }
-            for part in &self.ways.flow(function).irreducible {
-                self.decide_irreducible(function, part.iter().copied().collect());
+            for number in 0..self.ways.flow(function).irreducible.len() {
+                self.decide_irreducible(function, number);
             }
         }
+        let mut knot = Knot::of(self, &functions);
         if component.is_cycle {
-            recursion::decide(self, &functions);
+            recursion::decide(self, &mut knot);
         }
         let ends = self.ends();
         for ends in [Ends::NOTHING, Ends { markers: false, ..ends }, ends] {
-            self.ways.summarize(&functions, ends);
+            knot.summarize(self, ends);
         }
-        recursion::summarize(self, &functions);
     }
 
     fn decide_loop(&mut self, function: FunctionId, id: LoopId) {
@@ -300,7 +315,7 @@ impl Placing<'_, '_> {
                 return;
             }
             self.marker_or_limit(function, header, Why::Spin)
-        } else if let Some(trivial) = self.is_trivial(effects) {
+        } else if let Some(trivial) = self.is_trivial_cycle(effects, natural.may_go_on) {
             if spins && self.comes_round_unblocked(function, id) {
                 self.marker_or_limit(function, header, Why::Spin)
             } else {
@@ -355,13 +370,17 @@ impl Placing<'_, '_> {
     }
 
     /// A marker at each entry of a cycle that has several, and so on for what is left inside.
-    fn decide_irreducible(&mut self, function: FunctionId, part: BTreeSet<BlockId>) {
+    fn decide_irreducible(&mut self, function: FunctionId, number: usize) {
         let flow = self.ways.flow(function);
+        let part: BTreeSet<BlockId> = flow.irreducible[number].blocks.iter().copied().collect();
         let effects = effects_of(flow, &part, &self.effects);
-        let needs_none = effects.is_empty() || self.is_trivial(effects).is_some();
+        let spins = self.hints[function.0 as usize].irreducible_waits.get(number) == Some(&true);
+        let is_trivial = self.is_trivial_cycle(effects, flow.irreducible[number].may_go_on).is_some();
+        let is_quiet = effects.is_empty() || is_trivial;
+        let needs_none = is_quiet && !spins;
         if needs_none || self.free_cycles(function, &part).is_empty() {
             let mut marks = standing_markers(flow, &part);
-            if !marks.is_empty() && !effects.is_empty() {
+            if !marks.is_empty() && (spins || !effects.is_empty()) {
                 marks.sort_unstable();
                 let decision = Decision::Limit(Limit::EpochIrreducible, marks);
                 let cycle = Cycle::Irreducible(part);
@@ -372,18 +391,25 @@ impl Placing<'_, '_> {
         let mut marks = Vec::new();
         let limit = self.hints[function.0 as usize].unmarkable;
         if limit.is_none() {
-            self.mark_entries(function, part.clone(), &mut marks);
+            let why = if is_quiet { Why::Spin } else { Why::Loop };
+            self.mark_entries(function, part.clone(), why, &mut marks);
         }
         let decision = Decision::Limit(limit.unwrap_or(Limit::EpochIrreducible), marks);
         let cycle = Cycle::Irreducible(part);
         self.decisions.loops.push(LoopDecision { function, cycle, effects, decision });
     }
 
-    fn mark_entries(&mut self, function: FunctionId, part: BTreeSet<BlockId>, marks: &mut Vec<Mark>) {
+    fn mark_entries(
+        &mut self,
+        function: FunctionId,
+        part: BTreeSet<BlockId>,
+        why: Why,
+        marks: &mut Vec<Mark>,
+    ) {
         let mut work = vec![part];
         while let Some(part) = work.pop() {
             let flow = self.ways.flow(function);
-            if effects_of(flow, &part, &self.effects).is_empty() {
+            if why != Why::Spin && effects_of(flow, &part, &self.effects).is_empty() {
                 continue;
             }
             let entries = entries_of(flow, &part);
@@ -394,9 +420,13 @@ impl Placing<'_, '_> {
                     && entries.contains(&natural.header)
                     && part.iter().all(|block| natural.blocks.contains(block))
             };
-            if !flow.loops.iter().any(is_natural) {
+            let is_natural = flow.loops.iter().any(is_natural);
+            if is_natural && why == Why::Spin {
+                continue;
+            }
+            if !is_natural {
                 for &entry in entries.iter().filter(|&&entry| standing_marker(flow, entry).is_none()) {
-                    marks.extend(self.mark(function, (entry, 0), Why::Loop));
+                    marks.extend(self.mark(function, (entry, 0), why));
                 }
             }
             let rest: BTreeSet<BlockId> = part.difference(&entries).copied().collect();
@@ -422,39 +452,62 @@ impl Placing<'_, '_> {
     }
 
     /// What stood in all ways round a loop.
-    fn cover(&self, function: FunctionId, reached: &Reached, ends: Ends) -> Cover {
+    fn cover(&mut self, function: FunctionId, reached: &Reached, ends: Ends) -> Cover {
         let mut cover = Cover::default();
-        let mut work: Vec<(FunctionId, Vec<Stop>)> =
-            vec![(function, reached.stops.iter().copied().collect())];
-        while let Some((function, stops)) = work.pop() {
-            for stop in stops {
-                let (block, step) = match stop {
-                    Stop::Spot(spot) => {
-                        cover.markers.insert(Mark::New(function, spot));
-                        continue;
-                    }
-                    Stop::Step(block, step) => (block, step),
-                };
-                match &self.ways.flow(function).blocks[block.0 as usize].steps[step].action {
-                    Action::Marker(site) => {
-                        cover.markers.insert(Mark::Standing(*site));
-                    }
-                    Action::Synchronizes(op) if op.effect() == Effect::Arrive => {
-                        cover.barriers.insert((function, block, step));
-                    }
-                    Action::Synchronizes(_) => {}
-                    Action::Calls { functions, .. } => {
-                        for &callee in functions {
-                            if cover.through.insert(callee) {
-                                let reached = self.ways.from_entry(callee, ends);
-                                work.push((callee, reached.stops.into_iter().collect()));
-                            }
-                        }
-                    }
-                }
-            }
+        self.add_stops(function, reached, &mut cover);
+        for callee in cover.through.clone() {
+            let inside = self.cover_of(callee, ends);
+            cover.markers.extend(&inside.markers);
+            cover.barriers.extend(&inside.barriers);
         }
         cover
+    }
+
+    /// What stands in all ways through a function that has none to its return. Kept, since callers and their callers ask.
+    fn cover_of(&mut self, function: FunctionId, ends: Ends) -> Rc<Cover> {
+        if let Some(known) = self.covers.get(&(function, ends)) {
+            return known.clone();
+        }
+        let mut cover = Cover { through: [function].into(), ..Cover::default() };
+        let mut work = vec![function];
+        while let Some(next) = work.pop() {
+            if let Some(known) = self.covers.get(&(next, ends)) {
+                cover.markers.extend(&known.markers);
+                cover.barriers.extend(&known.barriers);
+                continue;
+            }
+            let mut own = Cover::default();
+            self.add_stops(next, &self.ways.from_entry(next, ends), &mut own);
+            cover.markers.append(&mut own.markers);
+            cover.barriers.append(&mut own.barriers);
+            work.extend(own.through.into_iter().filter(|&callee| cover.through.insert(callee)));
+        }
+        let cover = Rc::new(cover);
+        self.covers.insert((function, ends), cover.clone());
+        cover
+    }
+
+    /// What stopped ways in one function.
+    fn add_stops(&self, function: FunctionId, reached: &Reached, cover: &mut Cover) {
+        for &stop in &reached.stops {
+            let (block, step) = match stop {
+                Stop::Spot(spot) => {
+                    cover.markers.insert(Mark::New(function, spot));
+                    continue;
+                }
+                Stop::Step(block, step) => (block, step),
+            };
+            match &self.ways.flow(function).blocks[block.0 as usize].steps[step].action {
+                Action::Marker(site) => {
+                    cover.markers.insert(Mark::Standing(*site));
+                }
+                Action::Synchronizes(op) if op.effect() == Effect::Arrive => {
+                    cover.barriers.insert((function, block, step));
+                }
+                Action::Synchronizes(_) => {}
+                Action::Calls { functions, .. } => cover.through.extend(functions.iter()),
+            }
+        }
     }
 }
 

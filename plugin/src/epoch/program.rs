@@ -8,6 +8,7 @@
 use crate::ir::{Function, Inst};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
+use std::rc::Rc;
 
 /// A function's place in [`Program::functions`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,8 +40,8 @@ pub struct Flow<'m> {
     pub blocks: Vec<Block<'m>>,
     /// Its loops, each after those inside of it.
     pub loops: Vec<Loop>,
-    /// Cycles that are no loops, since they can be entered at several blocks: the blocks of each, largest parts only.
-    pub irreducible: Vec<Vec<BlockId>>,
+    /// Cycles that are no loops, since they can be entered at several blocks: largest parts only.
+    pub irreducible: Vec<Irreducible>,
 }
 
 /// A block.
@@ -85,8 +86,8 @@ pub enum Action {
     Marker(SiteId),
     /// It calls a function that is not known to be harmless.
     Calls {
-        /// The functions of the program that it may call.
-        functions: Vec<FunctionId>,
+        /// The functions of the program that it may call. Calls through pointers of one type share the list.
+        functions: Rc<[FunctionId]>,
         /// It may come to code outside of the program that may synchronize.
         unknown: bool,
         /// It is sure to run one of `functions` or the code outside: no callback that may be skipped.
@@ -105,4 +106,17 @@ pub struct Loop {
     pub latches: Vec<BlockId>,
     /// The loop around it.
     pub parent: Option<LoopId>,
+    /// It has no exit, or one that depends on what creating or joining a thread gave. If it does nothing but create or
+    /// join threads, that does not bound it: `while (pthread_create(...) == EAGAIN);` goes on until others make room, and
+    /// `for (;;) pthread_create(...)` while they end. Exits by an exception, or that end the program, are none.
+    pub may_go_on: bool,
+}
+
+/// A cycle that can be entered at several blocks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Irreducible {
+    /// Its blocks.
+    pub blocks: Vec<BlockId>,
+    /// As [`Loop::may_go_on`].
+    pub may_go_on: bool,
 }

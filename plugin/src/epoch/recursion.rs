@@ -3,291 +3,252 @@
 //! A recursion can synchronize any number of times without coming round a loop, in two ways: on the way down, between a
 //! function's entry and the call that goes on; and on the way back, between such a call's return and the function's own,
 //! or, where an exception unwinds it, between its landing pad and whatever it does before it is unwound further. Each way
-//! is a graph of the functions; a cycle in it whose edges synchronize and pass no marker needs one:
+//! is a graph of the functions and of the groups that they call ([`super::knot`]); a cycle in it whose edges synchronize
+//! and pass no marker needs one:
 //! - down: at one function's entry;
-//! - back: in one function, after a call of the cycle that synchronizes behind it, or where its exception lands.
+//! - back: in one function, after a call of the cycle, or where its exception lands.
 //!
-//! One marker after the other is placed until no such cycle is left. Back goes first: its markers stand between
-//! calls, so that often none is needed on the way down. Loops come before all of this, and recursion inside of a loop that
-//! has a marker needs no other.
+//! Markers are placed in rounds until no such cycle is left; in a round every strongly connected part of the graph gets
+//! some. A function that alone makes a cycle, since it may call itself, needs one in any case, so all of those come
+//! first. What is left gets one where the most ways meet (most calls that come there times most that it goes on to):
+//! of a dispatcher and the hundred functions that it calls through a pointer, the dispatcher. That is the usual way to
+//! come near the fewest, which are hard to find.
+//!
+//! Back goes first: its markers stand between calls, so that often none is needed on the way down. Loops come before all
+//! of this, and recursion inside of a loop that has a marker needs no other.
 
 use super::effects::Effects;
 use super::graph::components;
+use super::knot::{Ahead, Knot};
 use super::place::{Placing, RecursionDecision, Why};
-use super::program::{Action, BlockId, FunctionId, Leave};
-use super::ways::{Ends, Spot};
-use std::collections::BTreeSet;
+use super::program::BlockId;
+use super::ways::Spot;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-/// A function's points, before each step and at each block's end, and where control goes from them without a marker.
-struct Points {
-    /// By block, its first point.
-    starts: Vec<usize>,
-    /// From, to, and what happens on the way.
-    edges: Vec<(usize, usize, Effects)>,
-    /// The points at which the function returns.
-    returns: BTreeSet<usize>,
-    count: usize,
-}
-
-impl Points {
-    fn of(placing: &Placing<'_, '_>, function: FunctionId, ends: Ends) -> Points {
-        let flow = placing.ways.flow(function);
-        let mut points = Points { starts: Vec::new(), edges: Vec::new(), returns: BTreeSet::new(), count: 0 };
-        for block in &flow.blocks {
-            points.starts.push(points.count);
-            points.count += block.steps.len() + 1;
-        }
-        for (block, number) in flow.blocks.iter().zip(0..) {
-            let first = points.starts[number as usize];
-            let throws_to = |at: usize| block.next.get(1).filter(|_| block.steps[at].is_invoke);
-            for (at, step) in block.steps.iter().enumerate() {
-                let spot = (BlockId(number), at);
-                if placing.ways.stops_at(function, spot) {
-                    continue;
-                }
-                if let Some(landing) = throws_to(at) {
-                    let effects = Effects::of_step(step, &placing.effects);
-                    points.edges.push((first + at, points.starts[landing.0 as usize], effects));
-                }
-                if !placing.ways.stops(&step.action, ends) {
-                    let effects = Effects::of_step(step, &placing.through);
-                    points.edges.push((first + at, first + at + 1, effects));
-                }
-            }
-            let end = first + block.steps.len();
-            if placing.ways.stops_at(function, (BlockId(number), block.steps.len())) {
-                continue;
-            }
-            let is_invoke = block.steps.last().is_some_and(|step| step.is_invoke);
-            for next in block.next.iter().take(if is_invoke { 1 } else { usize::MAX }) {
-                points.edges.push((end, points.starts[next.0 as usize], Effects::NONE));
-            }
-            if block.leaves == Some(Leave::Returns) {
-                points.returns.insert(end);
-            }
-        }
-        points
-    }
-
-    fn at(&self, (block, step): Spot) -> usize {
-        self.starts[block.0 as usize] + step
-    }
-
-    fn close(&self, from: impl IntoIterator<Item = usize>, forward: bool) -> Vec<bool> {
-        let mut next: Vec<Vec<usize>> = vec![Vec::new(); self.count];
-        for &(a, b, _) in &self.edges {
-            if forward {
-                next[a].push(b)
-            } else {
-                next[b].push(a)
-            }
-        }
-        let mut seen = vec![false; self.count];
-        let mut work: Vec<usize> = from.into_iter().collect();
-        while let Some(point) = work.pop() {
-            if !std::mem::replace(&mut seen[point], true) {
-                work.extend(&next[point]);
-            }
-        }
-        seen
-    }
-
-    /// What happens on the ways from a point to others; `None` if there is no such way.
-    fn between(&self, from: usize, to: &BTreeSet<usize>) -> Option<Effects> {
-        let (reached, leading) = (self.close([from], true), self.close(to.iter().copied(), false));
-        to.iter().any(|&to| reached[to]).then(|| {
-            let on_way = self.edges.iter().filter(|(a, b, _)| reached[*a] && leading[*b]);
-            on_way.fold(Effects::NONE, |all, edge| all | edge.2)
-        })
-    }
-
-    /// What may happen from a point on.
-    fn after(&self, from: usize) -> Effects {
-        let reached = self.close([from], true);
-        self.edges.iter().filter(|edge| reached[edge.0]).fold(Effects::NONE, |all, edge| all | edge.2)
-    }
-}
-
-/// A call from one of the functions to another.
-struct InnerCall {
-    caller: usize,
-    callee: usize,
+/// Where a marker would break a cycle.
+struct Candidate {
+    function: usize,
     spot: Spot,
-    /// Where it lands if it throws.
-    landing: Option<BlockId>,
-    /// Where a marker after it goes; the block after an invoke.
-    after: Spot,
-}
-
-fn inner_calls(placing: &Placing<'_, '_>, functions: &[FunctionId]) -> Vec<InnerCall> {
-    let mut calls = Vec::new();
-    for (caller, &function) in functions.iter().enumerate() {
-        for (block, number) in placing.ways.flow(function).blocks.iter().zip(0..) {
-            for (at, step) in block.steps.iter().enumerate() {
-                let Action::Calls { functions: callees, .. } = &step.action else { continue };
-                let after = match block.next.first() {
-                    Some(&next) if step.is_invoke => (next, 0),
-                    _ => (BlockId(number), at + 1),
-                };
-                let landing = block.next.get(1).copied().filter(|_| step.is_invoke);
-                let known = callees.iter().filter_map(|callee| functions.binary_search(callee).ok());
-                calls.extend(known.map(|callee| InnerCall {
-                    caller,
-                    callee,
-                    spot: (BlockId(number), at),
-                    landing,
-                    after,
-                }));
-            }
-        }
-    }
-    calls
+    /// The function alone makes a cycle that this breaks.
+    is_own_cycle: bool,
+    /// How many ways meet there.
+    ways: usize,
+    /// Whether something synchronizes behind it.
+    synchronizes: bool,
 }
 
 /// Places the markers of functions that call each other.
-pub fn decide(placing: &mut Placing<'_, '_>, functions: &[FunctionId]) {
-    let effects = placing.effects[functions[0].0 as usize];
+pub fn decide(placing: &mut Placing<'_, '_>, knot: &mut Knot) {
+    let effects = placing.effects[knot.functions[0].0 as usize];
     if effects.is_empty() {
         return;
     }
-    let calls = inner_calls(placing, functions);
     let mut decision =
-        RecursionDecision { functions: functions.to_vec(), effects, markers: Vec::new(), limit: None };
-    for find in [back_cycle, down_cycle] {
+        RecursionDecision { functions: knot.functions.clone(), effects, markers: Vec::new(), limit: None };
+    for find in [back_cycles, down_cycles] {
         loop {
             let ends = placing.ends();
-            placing.ways.summarize(functions, ends);
-            summarize(placing, functions);
-            let candidates = find(placing, functions, &calls);
-            let Some(first) = candidates.first() else { break };
-            let markable = |f: usize| placing.hints[functions[f].0 as usize].unmarkable;
-            let Some(&chosen) = candidates.iter().map(|(f, _)| f).find(|&&f| markable(f).is_none()) else {
-                decision.limit = markable(first.0);
+            knot.summarize(placing, ends);
+            let mut progress = false;
+            for candidates in find(placing, knot) {
+                for (function, spot) in choose(placing, knot, &candidates, &mut decision) {
+                    if let Some(mark) = placing.mark(knot.functions[function], spot, Why::Recursion) {
+                        knot.mark(function, spot);
+                        decision.markers.push(mark);
+                        progress = true;
+                    }
+                }
+            }
+            if !progress {
                 break;
-            };
-            // The last one of a function first: what stands before it may then need none.
-            let spot = candidates.iter().filter(|(f, _)| *f == chosen).map(|(_, spot)| *spot).max();
-            let mark = spot.and_then(|spot| placing.mark(functions[chosen], spot, Why::Recursion));
-            match mark {
-                Some(mark) => decision.markers.push(mark),
-                None => break,
             }
         }
     }
     placing.decisions.recursions.push(decision);
 }
 
-/// Where markers would break a cycle on the way down: at the entries of its functions.
-fn down_cycle(
+/// Which of the places to take in this round.
+fn choose(
     placing: &Placing<'_, '_>,
-    functions: &[FunctionId],
-    calls: &[InnerCall],
+    knot: &Knot,
+    candidates: &[Candidate],
+    decision: &mut RecursionDecision,
 ) -> Vec<(usize, Spot)> {
-    let points: Vec<Points> =
-        functions.iter().map(|&function| Points::of(placing, function, placing.ends())).collect();
-    let reached: Vec<Vec<bool>> =
-        points.iter().map(|points| points.close((points.count > 0).then_some(0), true)).collect();
-    let is_free = |call: &&InnerCall| {
-        reached[call.caller][points[call.caller].at(call.spot)]
-            && !placing.ways.stops_at(functions[call.caller], call.spot)
-    };
-    let edges: Vec<&InnerCall> = calls.iter().filter(is_free).collect();
-    let found = components(functions.len(), |f| {
-        edges.iter().filter(|call| call.caller == f).map(|call| call.callee).collect()
+    let unmarkable = |f: usize| placing.hints[knot.functions[f].0 as usize].unmarkable;
+    let markable = || candidates.iter().filter(|candidate| unmarkable(candidate.function).is_none());
+    // The last one of a function first: what stands before it may then need none.
+    let mut last: BTreeMap<usize, Spot> = BTreeMap::new();
+    for candidate in markable().filter(|candidate| candidate.is_own_cycle) {
+        let spot = last.entry(candidate.function).or_insert(candidate.spot);
+        *spot = candidate.spot.max(*spot);
+    }
+    if !last.is_empty() {
+        return last.into_iter().collect();
+    }
+    let best = markable().max_by_key(|candidate| {
+        (candidate.ways, candidate.synchronizes, Reverse(candidate.function), candidate.spot)
     });
-    for component in found.iter().filter(|component| component.is_cycle) {
-        let inside = |f: usize| component.nodes.binary_search(&f).is_ok();
-        let mut effects = Effects::NONE;
-        for &f in &component.nodes {
-            let targets = edges.iter().filter(|call| call.caller == f && inside(call.callee));
-            let targets: BTreeSet<usize> = targets.map(|call| points[f].at(call.spot)).collect();
-            effects |= points[f].between(0, &targets).unwrap_or_default();
-        }
-        if !effects.is_empty() && placing.is_trivial(effects).is_none() {
-            return component.nodes.iter().map(|&f| (f, (BlockId(0), 0))).collect();
+    match best {
+        Some(best) => vec![(best.function, best.spot)],
+        None => {
+            let limit = candidates.iter().find_map(|candidate| unmarkable(candidate.function));
+            decision.limit = decision.limit.or(limit);
+            Vec::new()
         }
     }
-    Vec::new()
 }
 
-/// Where markers would break a cycle on the way back: after its calls, and where they land.
-fn back_cycle(
-    placing: &Placing<'_, '_>,
-    functions: &[FunctionId],
-    calls: &[InnerCall],
-) -> Vec<(usize, Spot)> {
-    /// From one function's end to another's: even numbers return, odd ones unwind.
+fn needs_marker(placing: &Placing<'_, '_>, effects: Effects) -> bool {
+    !effects.is_empty() && placing.is_trivial(effects).is_none()
+}
+
+/// The component of each node, if it is a cycle, and how many components there are.
+fn cycles_of(next: &[Vec<usize>]) -> (Vec<Option<usize>>, usize) {
+    let found = components(next.len(), |node| next[node].clone());
+    let mut cycle_of = vec![None; next.len()];
+    for (number, component) in found.iter().enumerate().filter(|(_, component)| component.is_cycle) {
+        component.nodes.iter().for_each(|&node| cycle_of[node] = Some(number));
+    }
+    (cycle_of, found.len())
+}
+
+/// Where markers would break the cycles on the way down: at the entries of their functions. One list a part.
+fn down_cycles(placing: &Placing<'_, '_>, knot: &Knot) -> Vec<Vec<Candidate>> {
+    let (ends, count) = (placing.ends(), knot.functions.len());
+    let reached: Vec<Vec<bool>> = (0..count).map(|f| knot.from_entry(f, ends)).collect();
+    // Functions first, then groups.
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); count];
+    next.extend(knot.groups.iter().map(|group| group.inside.clone()));
+    let is_free = |f: usize, point: usize| reached[f][point] && !knot.is_marked(f, point);
+    let free = || knot.calls.iter().filter(|call| is_free(call.caller, call.point));
+    free().for_each(|call| next[call.caller].push(count + call.group));
+    let (cycle_of, cycles) = cycles_of(&next);
+
+    let is_inside = |f: usize, group: usize| cycle_of[f].is_some() && cycle_of[f] == cycle_of[count + group];
+    let mut targets: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut own_targets: Vec<Vec<usize>> = vec![Vec::new(); count];
+    let mut callers = vec![0; knot.groups.len()];
+    let mut goes_on = vec![0; count];
+    let sizes: Vec<usize> = (0..knot.groups.len())
+        .map(|group| knot.groups[group].inside.iter().filter(|&&f| is_inside(f, group)).count())
+        .collect();
+    for call in free().filter(|call| is_inside(call.caller, call.group)) {
+        let f = call.caller;
+        targets[f].push(call.point);
+        if knot.groups[call.group].inside.binary_search(&f).is_ok() {
+            own_targets[f].push(call.point);
+        }
+        callers[call.group] += 1;
+        goes_on[f] += sizes[call.group];
+    }
+    let mut effects = vec![Effects::NONE; cycles];
+    let mut candidates: Vec<Vec<Candidate>> = (0..cycles).map(|_| Vec::new()).collect();
+    for f in 0..count {
+        let Some(cycle) = cycle_of[f] else { continue };
+        let on_way = |targets: &[usize]| knot.on_the_way_to(f, &reached[f], targets, ends);
+        effects[cycle] |= on_way(&targets[f]);
+        let groups = knot.member_of[f].iter().filter(|&&group| is_inside(f, group));
+        candidates[cycle].push(Candidate {
+            function: f,
+            spot: (BlockId(0), 0),
+            is_own_cycle: needs_marker(placing, on_way(&own_targets[f])),
+            ways: groups.map(|&group| callers[group]).sum::<usize>() * goes_on[f],
+            synchronizes: false,
+        });
+    }
+    let lists = candidates.into_iter().zip(effects);
+    lists.filter(|(_, effects)| needs_marker(placing, *effects)).map(|(list, _)| list).collect()
+}
+
+/// Where markers would break the cycles on the way back: after their calls, and where these land. One list a part.
+fn back_cycles(placing: &Placing<'_, '_>, knot: &Knot) -> Vec<Vec<Candidate>> {
+    /// From the end of a group's functions to one's own end.
     struct Edge {
         from: usize,
         to: usize,
         effects: Effects,
-        spot: Option<(usize, Spot)>,
+        spot: Option<Spot>,
+        caller: usize,
+        group: usize,
     }
-    let points: Vec<Points> =
-        functions.iter().map(|&function| Points::of(placing, function, placing.ends())).collect();
+    let (ends, count) = (placing.ends(), knot.functions.len());
+    // Functions first, then groups; even numbers return, odd ones unwind.
+    let node = |f: usize, unwinds: bool| 2 * f + usize::from(unwinds);
+    let group_node = |group: usize, unwinds: bool| 2 * (count + group) + usize::from(unwinds);
+    let mut next: Vec<Vec<usize>> = vec![Vec::new(); 2 * (count + knot.groups.len())];
+    for (number, group) in knot.groups.iter().enumerate() {
+        for unwinds in [false, true] {
+            group.inside.iter().for_each(|&f| next[node(f, unwinds)].push(group_node(number, unwinds)));
+        }
+    }
+    let ahead: Vec<Ahead> = (0..count).map(|f| knot.ahead(f, ends)).collect();
     let mut edges: Vec<Edge> = Vec::new();
-    for call in calls {
-        let points = &points[call.caller];
+    for call in &knot.calls {
+        let (caller, group) = (call.caller, call.group);
         let mut add = |from: usize, start: usize, spot: Spot| {
-            let spot = Some((call.caller, spot));
             // Anything may throw, at any point.
-            edges.push(Edge { from, to: 2 * call.caller + 1, effects: points.after(start), spot });
-            if let Some(effects) = points.between(start, &points.returns) {
-                edges.push(Edge { from, to: 2 * call.caller, effects, spot });
+            let (effects, spot) = (ahead[caller].all[start], Some(spot));
+            edges.push(Edge { from, to: node(caller, true), effects, spot, caller, group });
+            if let Some(effects) = ahead[caller].to_return[start] {
+                edges.push(Edge { from, to: node(caller, false), effects, spot, caller, group });
             }
         };
-        add(2 * call.callee, points.at(call.spot) + 1, call.after);
-        let unwound = 2 * call.callee + 1;
+        add(group_node(group, false), call.point + 1, call.after);
+        let unwound = group_node(group, true);
         match call.landing {
-            Some(landing) => add(unwound, points.at((landing, 0)), (landing, 0)),
-            None => edges.push(Edge {
-                from: unwound,
-                to: 2 * call.caller + 1,
-                effects: Effects::NONE,
-                spot: None,
-            }),
+            Some((point, spot)) => add(unwound, point, spot),
+            None => {
+                let (to, effects) = (node(caller, true), Effects::NONE);
+                edges.push(Edge { from: unwound, to, effects, spot: None, caller, group });
+            }
         }
     }
-    let found = components(2 * functions.len(), |node| {
-        edges.iter().filter(|edge| edge.from == node).map(|edge| edge.to).collect()
-    });
-    for component in found.iter().filter(|component| component.is_cycle) {
-        let inside = |node: usize| component.nodes.binary_search(&node).is_ok();
-        let inner: Vec<&Edge> = edges.iter().filter(|edge| inside(edge.from) && inside(edge.to)).collect();
-        let effects = inner.iter().fold(Effects::NONE, |all, edge| all | edge.effects);
-        if !effects.is_empty() && placing.is_trivial(effects).is_none() {
-            let mut spots: Vec<(usize, Spot)> =
-                inner.iter().filter(|edge| !edge.effects.is_empty()).filter_map(|edge| edge.spot).collect();
-            spots.sort_unstable();
-            return spots;
-        }
-    }
-    Vec::new()
-}
+    edges.iter().for_each(|edge| next[edge.from].push(edge.to));
+    let (cycle_of, cycles) = cycles_of(&next);
 
-/// Finds out what these functions may do on a way from entry to return without a marker.
-pub fn summarize(placing: &mut Placing<'_, '_>, functions: &[FunctionId]) {
-    for id in functions {
-        placing.through[id.0 as usize] = Effects::NONE;
+    let mut effects = vec![Effects::NONE; cycles];
+    let mut leaving = vec![0; next.len()];
+    let inner: Vec<(usize, &Edge)> = edges
+        .iter()
+        .filter_map(|edge| {
+            Some((cycle_of[edge.from].filter(|_| cycle_of[edge.from] == cycle_of[edge.to])?, edge))
+        })
+        .collect();
+    for (cycle, edge) in &inner {
+        effects[*cycle] |= edge.effects;
+        leaving[edge.from] += 1;
     }
-    loop {
-        let mut changed = false;
-        for &id in functions {
-            let points = Points::of(placing, id, placing.ends());
-            let all = points.between_entry_and_returns();
-            changed |= std::mem::replace(&mut placing.through[id.0 as usize], all) != all;
+    // By group and way: how many of its functions are in its part.
+    let sizes: Vec<usize> = (0..2 * knot.groups.len())
+        .map(|at| {
+            let own = cycle_of[2 * count + at];
+            let members = &knot.groups[at / 2].inside;
+            members.iter().filter(|&&f| own.is_some() && cycle_of[2 * f + at % 2] == own).count()
+        })
+        .collect();
+    let mut candidates: Vec<Vec<Candidate>> = (0..cycles).map(|_| Vec::new()).collect();
+    for (cycle, edge) in inner.into_iter().filter(|(cycle, _)| needs_marker(placing, effects[*cycle])) {
+        let Some(spot) = edge.spot else { continue };
+        let synchronizes = !edge.effects.is_empty();
+        // A marker that stands there lets nothing through but an exception at once.
+        let returns = edge.to % 2 == 0;
+        if !synchronizes && !returns || knot.is_marked(edge.caller, knot.point(edge.caller, spot)) {
+            continue;
         }
-        if !changed {
-            return;
-        }
+        let is_same_way = edge.from % 2 == edge.to % 2;
+        let calls_itself = knot.groups[edge.group].inside.binary_search(&edge.caller).is_ok();
+        let groups = knot.member_of[edge.caller].iter().map(|&group| group_node(group, !returns));
+        let goes_on: usize =
+            groups.filter(|&node| cycle_of[node] == Some(cycle)).map(|node| leaving[node]).sum();
+        candidates[cycle].push(Candidate {
+            function: edge.caller,
+            spot,
+            is_own_cycle: calls_itself && is_same_way && needs_marker(placing, edge.effects),
+            ways: sizes[edge.from - 2 * count] * goes_on,
+            synchronizes,
+        });
     }
-}
-
-impl Points {
-    fn between_entry_and_returns(&self) -> Effects {
-        if self.count == 0 {
-            return Effects::NONE;
-        }
-        self.between(0, &self.returns).unwrap_or_default()
-    }
+    let lists = candidates.into_iter().zip(effects);
+    lists.filter(|(_, effects)| needs_marker(placing, *effects)).map(|(list, _)| list).collect()
 }

@@ -421,9 +421,11 @@ impl Source<'_, '_> {
                 "only waits on a condition variable, and all notifications are bounded".to_owned()
             }
             Decision::Trivial(Trivial::Creates) => {
-                "only creates threads, and a bounded number of them is alive".to_owned()
+                "only creates threads, and ends whatever that gives".to_owned()
             }
-            Decision::Trivial(Trivial::Joins) => "only joins threads".to_owned(),
+            Decision::Trivial(Trivial::Joins) => {
+                "only joins threads, and ends whatever that gives".to_owned()
+            }
             Decision::Barrier(_) | Decision::Covered(_) => {
                 let cover = cover.cloned().unwrap_or_default();
                 let mut passed = Vec::new();
@@ -438,6 +440,9 @@ impl Source<'_, '_> {
                 let by =
                     if through.is_empty() { String::new() } else { format!(" through {}", some_of(through)) };
                 format!("passes {} each time round{by}", passed.join(" or "))
+            }
+            Decision::Limit(limit, _) if line.effects.is_empty() => {
+                format!("{}; it waits for what another thread writes to memory", limit.describe())
             }
             Decision::Limit(limit, _) => format!("{}; it may synchronize: {}", limit.describe(), what()),
         }

@@ -112,7 +112,9 @@ fn choose(
     let (flow, details) =
         (&extracted.program.functions[function.0 as usize], &extracted.details[function.0 as usize]);
     let mut chosen = Vec::new();
-    for decided in decisions.loops.iter().filter(|decided| decided.function == function) {
+    // In the program's order.
+    let first = decisions.loops.partition_point(|decided| decided.function < function);
+    for decided in decisions.loops[first..].iter().take_while(|decided| decided.function == function) {
         let header = match &decided.cycle {
             Cycle::Loop(id) => Some(flow.loops[id.0 as usize].header.0),
             Cycle::Irreducible(_) => None,

@@ -29,11 +29,13 @@
 //! markers on the way).
 //!
 //! So one search for strongly connected components in each of three graphs of program points ([`graph`]) decides, in
-//! time linear in the program (and in the number of targets of its indirect calls). Points that cannot be reached from
+//! time about linear in the program (each call through a pointer asks what its targets do). Points that cannot be reached from
 //! their function's entry do not count, nor do those after calls that never return.
 //!
 //! **Trivial cycles** (Bergan 3.3.1): all synchronizations of a strongly connected part are untimed condition waits and
-//! notifications are bounded; or all are thread creations; or all are joins. (Mixed ones are not trivial: a part has a
+//! notifications are bounded; or all are thread creations, or all are joins, and no loop of the part in which they are
+//! done may go on for ever by itself ([`Loop::may_go_on`](super::program::Loop::may_go_on); the paper does not ask for
+//! that). A recursion that only creates or only joins is taken to end for its own reasons. (Mixed ones are not trivial: a part has a
 //! cycle through all its edges. Creating and joining go on for ever with two threads alive.) Notifications are bounded
 //! if none is in a cycle that is reported here; code outside of the program may notify. A wait with a deadline counts
 //! like a lock: it can come back for ever.
@@ -56,7 +58,7 @@ pub use graph::Place;
 pub use report::report;
 
 use super::graph::components;
-use super::program::{Action, BlockId, FunctionId, Program, Step};
+use super::program::{Action, BlockId, FunctionId, Irreducible, Loop, Program, Step};
 use crate::ir::Location;
 use graph::{Edge, Graph};
 use std::collections::BTreeSet;
@@ -111,9 +113,10 @@ impl Kinds {
     }
 
     /// Whether a cycle with these kinds is bounded without a marker.
-    fn are_bounded(self, notifications_are: bool) -> bool {
+    fn are_bounded(self, notifications_are: bool, may_go_on: bool) -> bool {
         match self {
-            Kinds::NONE | Kinds::CREATE | Kinds::JOIN => true,
+            Kinds::NONE => true,
+            Kinds::CREATE | Kinds::JOIN => !may_go_on,
             Kinds::WAIT => notifications_are,
             _ => false,
         }
@@ -141,6 +144,14 @@ struct Part {
     points: Vec<Place>,
     /// Those before a step that synchronizes.
     steps: Vec<Place>,
+    /// It synchronizes in a loop that may go on for ever by itself.
+    may_go_on: bool,
+}
+
+impl Part {
+    fn is_unbounded(&self, notifications_are_bounded: bool) -> bool {
+        !self.kinds.are_bounded(notifications_are_bounded, self.may_go_on)
+    }
 }
 
 /// Every cycle that is not bounded; empty if the invariant holds.
@@ -149,14 +160,17 @@ pub fn check(program: &Program<'_>) -> Vec<Unbounded> {
     let mut parts = synchronizing_parts(&graph, Way::Cycle, &[]);
     parts.extend(synchronizing_parts(&graph, Way::Descent, &graph.between.down));
     parts.extend(synchronizing_parts(&graph, Way::Ascent, &graph.between.up));
+    for part in &mut parts {
+        part.may_go_on = may_go_on(program, part);
+    }
 
     let notifies = |part: &Part| part.kinds.has(Kinds::NOTIFY | Kinds::UNKNOWN);
-    let notifications_are_bounded = parts.iter().all(|part| part.kinds.are_bounded(true) || !notifies(part));
+    let notifications_are_bounded = parts.iter().all(|part| !part.is_unbounded(true) || !notifies(part));
 
     // A loop is part of what surrounds it in the other graphs: said once, as what it is first of all.
     let mut said: BTreeSet<Place> = BTreeSet::new();
     let mut found = Vec::new();
-    for part in parts.iter().filter(|part| !part.kinds.are_bounded(notifications_are_bounded)) {
+    for part in parts.iter().filter(|part| part.is_unbounded(notifications_are_bounded)) {
         if part.steps.iter().any(|step| !said.contains(step)) {
             said.extend(&part.steps);
             found.push(describe(program, part));
@@ -183,7 +197,8 @@ fn synchronizing_parts(graph: &Graph, way: Way, between: &[(u32, u32)]) -> Vec<P
     let mut parts: Vec<Part> = Vec::new();
     for edge in graph.within.iter().filter(is_inside) {
         let number = *part_of[of(edge.from)].get_or_insert_with(|| {
-            parts.push(Part { way, kinds: Kinds::NONE, points: Vec::new(), steps: Vec::new() });
+            let (points, steps) = (Vec::new(), Vec::new());
+            parts.push(Part { way, kinds: Kinds::NONE, points, steps, may_go_on: false });
             parts.len() - 1
         });
         parts[number].kinds |= edge.kinds;
@@ -197,6 +212,51 @@ fn synchronizing_parts(graph: &Graph, way: Way, between: &[(u32, u32)]) -> Vec<P
     // An invoke that synchronizes both ways is two edges.
     parts.iter_mut().for_each(|part| part.steps.dedup());
     parts
+}
+
+/// Whether a part synchronizes in a loop that may go on for ever by itself, and comes round in that. A loop of which the
+/// part has the header, but no latch, is passed, and not gone round in.
+fn may_go_on(program: &Program<'_>, part: &Part) -> bool {
+    if part.kinds != Kinds::CREATE && part.kinds != Kinds::JOIN {
+        return false;
+    }
+    let points: BTreeSet<Place> = part.points.iter().copied().collect();
+    let functions: BTreeSet<FunctionId> = part.steps.iter().map(|step| step.function).collect();
+    functions.into_iter().any(|function| {
+        let flow = &program.functions[function.0 as usize];
+        let starts = |block: BlockId| points.contains(&Place { function, block, step: 0 });
+        let ends = |block: BlockId| {
+            let steps = &flow.blocks[block.0 as usize].steps;
+            // What an invoke throws does not come to the end of its block.
+            let is_invoke = steps.last().is_some_and(|step| step.is_invoke);
+            let last = steps.len() - usize::from(is_invoke);
+            (last..=steps.len()).any(|step| points.contains(&Place { function, block, step }))
+        };
+        let synchronizes = |blocks: &[BlockId]| {
+            part.steps.iter().any(|step| step.function == function && blocks.contains(&step.block))
+        };
+        let goes_round = |natural: &&Loop| {
+            starts(natural.header)
+                && natural.latches.iter().any(|&latch| ends(latch))
+                && synchronizes(&natural.blocks)
+        };
+        let endless_loop = flow.loops.iter().filter(|natural| natural.may_go_on).any(|l| goes_round(&l));
+        // What stays in a loop inside of a cycle with several entries goes round in that loop only.
+        let stays_in_loop = |part: &Irreducible| {
+            let blocks: BTreeSet<BlockId> = points
+                .iter()
+                .filter(|point| point.function == function && part.blocks.contains(&point.block))
+                .map(|point| point.block)
+                .collect();
+            let inner = |natural: &&Loop| natural.blocks.iter().all(|block| part.blocks.contains(block));
+            flow.loops
+                .iter()
+                .filter(inner)
+                .any(|natural| blocks.iter().all(|block| natural.blocks.contains(block)))
+        };
+        let mut endless_parts = flow.irreducible.iter().filter(|part| part.may_go_on);
+        endless_loop || endless_parts.any(|part| synchronizes(&part.blocks) && !stays_in_loop(part))
+    })
 }
 
 fn step_at<'p, 'm>(program: &'p Program<'m>, place: Place) -> &'p Step<'m> {
@@ -224,6 +284,13 @@ fn why(program: &Program<'_>, part: &Part) -> String {
         return format!(
             "it waits in a cycle without an epoch marker ({what}), which is bounded only if notifications are, and \
              another cycle without a marker may notify"
+        );
+    }
+    if part.kinds == Kinds::CREATE || part.kinds == Kinds::JOIN {
+        let what_it_does = if part.kinds == Kinds::CREATE { "creates" } else { "joins" };
+        return format!(
+            "a cycle without an epoch marker {what_it_does} threads ({what}), and it has no exit, or one that depends \
+             on what that gave"
         );
     }
     let among = || {

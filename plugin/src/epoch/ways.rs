@@ -11,7 +11,7 @@ use covsched_core::hooks::Effect;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What ends an epoch. Calls that never return end every way.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ends {
     /// Epoch markers, those that stand in the program and those that are to be placed.
     pub markers: bool,
@@ -174,27 +174,13 @@ impl<'p, 'm> Ways<'p, 'm> {
         reached.ends.iter().any(|id| blocks[id.0 as usize].leaves == Some(Leave::Returns))
     }
 
-    /// Finds out which of these functions, which call each other, have a way from entry to return. By induction on the
-    /// length of a run the least solution is right: a recursion that never ends does not return.
-    pub fn summarize(&mut self, functions: &[FunctionId], ends: Ends) {
-        for id in functions {
-            self.passable[ends.index()][id.0 as usize] = false;
-        }
-        loop {
-            let mut changed = false;
-            for &id in functions {
-                if self.passable[ends.index()][id.0 as usize] {
-                    continue;
-                }
-                let reached = self.from_entry(id, ends);
-                if self.returns(id, &reached) {
-                    self.passable[ends.index()][id.0 as usize] = true;
-                    changed = true;
-                }
-            }
-            if !changed {
-                return;
-            }
-        }
+    /// Whether a function has a way from its entry to a return; true until it is known.
+    pub fn is_passable(&self, function: FunctionId, ends: Ends) -> bool {
+        self.passable[ends.index()][function.0 as usize]
+    }
+
+    /// Makes that known ([`super::knot`] finds it out).
+    pub fn set_passable(&mut self, function: FunctionId, ends: Ends, is_passable: bool) {
+        self.passable[ends.index()][function.0 as usize] = is_passable;
     }
 }

@@ -76,6 +76,7 @@ pub(crate) mod function_flags {
     pub(crate) const VOID_OF_PTR: u32 = 1 << 11;
     pub(crate) const VARIADIC: u32 = 1 << 12;
     pub(crate) const EXACT: u32 = 1 << 13;
+    pub(crate) const RESOLVER: u32 = 1 << 14;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.
@@ -126,6 +127,16 @@ pub(crate) struct RawLoop {
     pub(crate) inner_count: usize,
     pub(crate) location: LLVMMetadataRef,
     pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
+}
+
+/// As `CovIrreducible`.
+#[repr(C)]
+pub(crate) struct RawIrreducible {
+    pub(crate) blocks: *const u32,
+    pub(crate) block_count: usize,
+    pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
 }
 
 /// As `CovFlowVisitor`.
@@ -133,7 +144,8 @@ pub(crate) struct RawLoop {
 pub(crate) struct FlowVisitor {
     pub(crate) block: extern "C" fn(*mut c_void, *const RawBlock),
     pub(crate) natural_loop: extern "C" fn(*mut c_void, *const RawLoop),
-    pub(crate) irreducible: extern "C" fn(*mut c_void, *const u32, usize),
+    pub(crate) irreducible: extern "C" fn(*mut c_void, *const RawIrreducible),
+    pub(crate) is_thread_call: extern "C" fn(Text) -> bool,
 }
 
 /// What the bridge lends for the length of a call.
@@ -299,6 +311,7 @@ extern "C" {
 
     pub(crate) fn cov_flow(function: LLVMValueRef, visitor: *const FlowVisitor, context: *mut c_void);
     pub(crate) fn cov_constant_argument(call: LLVMValueRef, argument: usize, value: *mut u64) -> bool;
+    pub(crate) fn cov_resumes(call: LLVMValueRef) -> u8;
     pub(crate) fn cov_argument_count(call: LLVMValueRef) -> usize;
     pub(crate) fn cov_call_may_reach(call: LLVMValueRef, function: LLVMValueRef) -> bool;
     pub(crate) fn cov_place_location(place: LLVMMetadataRef) -> RawLocation;

@@ -2,8 +2,8 @@
 //! come to. The same rules as in [`crate::ir`] hold.
 
 use super::bridge::{self, lent, Text};
-use super::{optional, Function, Inst, Location};
-use crate::analysis::threads::starts_thread;
+use super::{optional, Form, Function, Inst, Location};
+use crate::analysis::threads::{creates_or_joins, starts_thread};
 use llvm_plugin::inkwell::llvm_sys::prelude::LLVMMetadataRef;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -26,7 +26,7 @@ pub struct BlockFacts<'m> {
     pub start: Option<Inst<'m>>,
     /// Its successors, each named by its place in the function; of an invoke the normal one comes first.
     pub next: Vec<u32>,
-    /// Its calls, in order.
+    /// Its calls, in order, those that resume coroutines too.
     pub calls: Vec<Inst<'m>>,
     /// How it ends.
     pub end: End,
@@ -53,6 +53,19 @@ pub struct LoopFacts<'m> {
     pub place: Option<Place<'m>>,
     /// An exit depends on what it reads from an atomic or volatile variable.
     pub waits_for_memory: bool,
+    /// It has no exit, or one that depends on what creating or joining a thread gave.
+    pub may_go_on: bool,
+}
+
+/// A cycle that can be entered at several blocks.
+#[derive(Clone, Debug)]
+pub struct IrreducibleFacts {
+    /// Its blocks.
+    pub blocks: Vec<u32>,
+    /// As that of a loop.
+    pub waits_for_memory: bool,
+    /// As that of a loop.
+    pub may_go_on: bool,
 }
 
 /// A function's control flow.
@@ -62,8 +75,8 @@ pub struct FlowFacts<'m> {
     pub blocks: Vec<BlockFacts<'m>>,
     /// Its loops, inner ones first.
     pub loops: Vec<LoopFacts<'m>>,
-    /// The blocks of each outermost cycle that can be entered at several of them.
-    pub irreducible: Vec<Vec<u32>>,
+    /// The outermost cycles that can be entered at several blocks.
+    pub irreducible: Vec<IrreducibleFacts>,
 }
 
 extern "C" fn take_block(context: *mut c_void, raw: *const bridge::RawBlock) {
@@ -96,21 +109,38 @@ extern "C" fn take_loop(context: *mut c_void, raw: *const bridge::RawLoop) {
             inner: lent(raw.inner, raw.inner_count).to_vec(),
             place: (!raw.location.is_null()).then_some(Place(raw.location, PhantomData)),
             waits_for_memory: raw.waits_for_memory,
+            may_go_on: raw.may_go_on,
         });
     }
 }
 
-extern "C" fn take_irreducible(context: *mut c_void, blocks: *const u32, count: usize) {
+extern "C" fn take_irreducible(context: *mut c_void, raw: *const bridge::RawIrreducible) {
     // SAFETY: as above.
-    unsafe { (*context.cast::<FlowFacts<'_>>()).irreducible.push(lent(blocks, count).to_vec()) };
+    unsafe {
+        let (flow, raw) = (&mut *context.cast::<FlowFacts<'_>>(), &*raw);
+        flow.irreducible.push(IrreducibleFacts {
+            blocks: lent(raw.blocks, raw.block_count).to_vec(),
+            waits_for_memory: raw.waits_for_memory,
+            may_go_on: raw.may_go_on,
+        });
+    }
+}
+
+extern "C" fn is_thread_call(name: Text) -> bool {
+    // SAFETY: LLVM's text, only looked at.
+    std::str::from_utf8(unsafe { name.bytes() }).is_ok_and(creates_or_joins)
 }
 
 // SAFETY of all calls below: as in `ir`.
 impl<'m> Function<'m> {
     /// Its control flow; it must have a body.
     pub fn flow(self) -> FlowFacts<'m> {
-        let visitor =
-            bridge::FlowVisitor { block: take_block, natural_loop: take_loop, irreducible: take_irreducible };
+        let visitor = bridge::FlowVisitor {
+            block: take_block,
+            natural_loop: take_loop,
+            irreducible: take_irreducible,
+            is_thread_call,
+        };
         let mut flow: FlowFacts<'m> = FlowFacts::default();
         // SAFETY: see above.
         unsafe { bridge::cov_flow(self.0, &visitor, (&raw mut flow).cast()) };
@@ -158,6 +188,17 @@ impl<'m> Inst<'m> {
     pub fn set_place(self, place: Place<'m>) {
         // SAFETY: see above.
         unsafe { bridge::cov_set_place(self.0, place.0) }
+    }
+
+    /// Whether this runs a coroutine, by one of LLVM's own functions for that, and if so, whether it is an invoke.
+    pub fn resumes_coroutine(self) -> Option<Form> {
+        // SAFETY: see above.
+        match unsafe { bridge::cov_resumes(self.0) } {
+            0 => None,
+            1 => Some(Form::Call),
+            2 => Some(Form::Invoke),
+            _ => unreachable!("the bridge knows three kinds"),
+        }
     }
 
     /// How many arguments this call has.

@@ -89,6 +89,11 @@ impl FunctionFacts<'_> {
         self.has(function_flags::EXACT)
     }
 
+    /// Chooses what an ifunc is; it runs while the program is still being relocated.
+    pub fn is_resolver(&self) -> bool {
+        self.has(function_flags::RESOLVER)
+    }
+
     /// Has no frame and nothing but assembly.
     pub fn is_naked(&self) -> bool {
         self.has(function_flags::NAKED)

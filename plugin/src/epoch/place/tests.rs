@@ -1,7 +1,7 @@
 //! Placing on programs without LLVM: each rule, each switch, recursion.
 
 use super::*;
-use crate::epoch::program::{Block, Leave, Loop, Step};
+use crate::epoch::program::{Block, Irreducible, Leave, Loop, Step};
 use covsched_core::hooks::Op;
 
 const LOCK: Action = Action::Synchronizes(Op::pthread_mutex_lock);
@@ -13,7 +13,7 @@ const BARRIER: Action = Action::Synchronizes(Op::pthread_barrier_wait);
 const MARKER: Action = Action::Marker(SiteId(9));
 
 fn call(function: u32) -> Action {
-    Action::Calls { functions: vec![FunctionId(function)], unknown: false, certain: true }
+    Action::Calls { functions: [FunctionId(function)].into(), unknown: false, certain: true }
 }
 
 fn block(steps: &[Action], next: &[u32]) -> Block<'static> {
@@ -37,6 +37,7 @@ fn function(blocks: Vec<Block<'static>>, loops: &[(u32, &[u32])]) -> Flow<'stati
             blocks: inside.iter().copied().map(BlockId).collect(),
             latches: inside.iter().filter(goes_back).copied().map(BlockId).collect(),
             parent: None,
+            may_go_on: false,
         }
     };
     let loops = loops.iter().map(natural).collect();
@@ -47,6 +48,11 @@ fn function(blocks: Vec<Block<'static>>, loops: &[(u32, &[u32])]) -> Flow<'stati
 fn while_loop(body: &[Action]) -> Flow<'static> {
     let blocks = vec![block(&[], &[1]), block(&[], &[2, 3]), block(body, &[1]), block(&[], &[])];
     function(blocks, &[(1, &[1, 2])])
+}
+
+/// A loop that runs at least once.
+fn do_loop(body: &[Action]) -> Flow<'static> {
+    function(vec![block(&[], &[1]), block(body, &[1, 2]), block(&[], &[])], &[(1, &[1])])
 }
 
 fn straight(steps: &[Action]) -> Flow<'static> {
@@ -110,7 +116,7 @@ fn one_kind_alone_is_trivial() {
 fn waiting_is_trivial_only_if_notifications_are_bounded() {
     let program = Program { functions: vec![while_loop(&[SIGNAL]), while_loop(&[WAIT])] };
     let hints = |unmarkable| {
-        let of = |unmarkable| Hints { unmarkable, waits_for_memory: vec![false], returns_twice: false };
+        let of = |unmarkable| Hints { unmarkable, waits_for_memory: vec![false], ..Hints::default() };
         [of(unmarkable), of(None)]
     };
     assert_eq!(last(&place(&program, &hints(None), EpochOptions::default(), true)), ("trivial", 1));
@@ -143,7 +149,7 @@ fn a_loop_inside_or_in_a_callee_covers() {
     assert_eq!(last(&decide(both, options)), ("marker", 2));
     // It may be another function, or none.
     for (unknown, certain) in [(true, true), (false, false)] {
-        let may = Action::Calls { functions: vec![FunctionId(0)], unknown, certain };
+        let may = Action::Calls { functions: [FunctionId(0)].into(), unknown, certain };
         assert_eq!(last(&plain(vec![while_loop(&[LOCK]), while_loop(&[may])])), ("marker", 2));
     }
 }
@@ -151,7 +157,7 @@ fn a_loop_inside_or_in_a_callee_covers() {
 #[test]
 fn all_targets_of_a_pointer_must_cover() {
     let pointer =
-        Action::Calls { functions: vec![FunctionId(0), FunctionId(1)], unknown: false, certain: true };
+        Action::Calls { functions: [FunctionId(0), FunctionId(1)].into(), unknown: false, certain: true };
     let with = |other| plain(vec![while_loop(&[LOCK]), other, while_loop(&[LOCK, pointer.clone()])]);
     assert_eq!(last(&with(while_loop(&[LOCK]))), ("covered", 2));
     assert_eq!(last(&with(straight(&[LOCK]))), ("marker", 2));
@@ -269,7 +275,7 @@ fn each_entry_of_a_cycle_with_several_gets_a_marker_and_is_a_limit() {
     let make = |body: &[Action]| {
         let blocks = vec![block(&[], &[1, 2]), block(body, &[2]), block(&[], &[1, 3]), block(&[], &[])];
         let mut flow = function(blocks, &[]);
-        flow.irreducible = vec![vec![BlockId(1), BlockId(2)]];
+        flow.irreducible = vec![Irreducible { blocks: vec![BlockId(1), BlockId(2)], may_go_on: false }];
         flow
     };
     let decisions = plain(vec![make(&[LOCK])]);
@@ -289,7 +295,8 @@ fn a_smaller_loop_with_the_same_header_is_not_the_cycle() {
         block(&[], &[]),
     ];
     let mut flow = function(blocks, &[(1, &[1, 2])]);
-    flow.irreducible = vec![vec![BlockId(1), BlockId(2), BlockId(3)]];
+    let blocks = vec![BlockId(1), BlockId(2), BlockId(3)];
+    flow.irreducible = vec![Irreducible { blocks, may_go_on: false }];
     let decisions = plain(vec![flow]);
     let spots: Vec<Spot> = decisions.markers.keys().map(|&(_, spot)| spot).collect();
     assert_eq!(spots, [(BlockId(1), 0)]);
@@ -301,4 +308,85 @@ fn a_program_that_has_markers_can_be_looked_at() {
     let decisions = place(&program, &[Hints::default()], EpochOptions::default(), false);
     assert_eq!(decisions.loops[0].decision, Decision::Marker(None));
     assert!(decisions.markers.is_empty());
+}
+
+/// `count` functions, each with these steps, one of them a call through a pointer that may come to any of them.
+fn any_calls_any(count: u32, before: &[Action], after: &[Action]) -> Vec<Flow<'static>> {
+    let all: std::rc::Rc<[FunctionId]> = (0..count).map(FunctionId).collect();
+    let call = Action::Calls { functions: all, unknown: false, certain: true };
+    let one = |_| {
+        let steps = [before, std::slice::from_ref(&call), after].concat();
+        function(vec![block(&[], &[1, 2]), block(&steps, &[2]), block(&[], &[])], &[])
+    };
+    (0..count).map(one).collect()
+}
+
+#[test]
+fn many_functions_that_call_each_other_through_a_pointer_are_done_in_time() {
+    let start = std::time::Instant::now();
+    for (before, after) in [(&[LOCK][..], &[][..]), (&[], &[LOCK])] {
+        let decisions = plain(any_calls_any(2000, before, after));
+        // Each may call itself, so none can do without.
+        assert_eq!(decisions.markers.len(), 2000);
+    }
+    // Far more than it takes (less than a second) and far less than what grows with the cube would.
+    assert!(start.elapsed().as_secs() < 20, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_dispatcher_gets_the_marker_and_not_all_that_it_calls() {
+    for steps in [[LOCK, call(9)], [call(9), LOCK]] {
+        let mut functions: Vec<Flow<'static>> = (0..9).map(|_| straight(&steps)).collect();
+        let targets = (0..9).map(FunctionId).collect();
+        let through_pointer = Action::Calls { functions: targets, unknown: false, certain: true };
+        let blocks = vec![block(&[], &[1, 2]), block(&[through_pointer], &[2]), block(&[], &[])];
+        functions.push(function(blocks, &[]));
+        let markers: Vec<FunctionId> = plain(functions).markers.keys().map(|key| key.0).collect();
+        assert_eq!(markers, [FunctionId(9)], "{steps:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_creates_or_joins_is_trivial_only_if_it_ends_by_itself() {
+    for (step, may_go_on, expected) in [
+        (CREATE, false, ("trivial", 0)),
+        (CREATE, true, ("marker", 1)),
+        (JOIN, false, ("trivial", 0)),
+        (JOIN, true, ("marker", 1)),
+        // Notifications bound it, whatever its exit depends on.
+        (WAIT, true, ("trivial", 0)),
+    ] {
+        let mut flow = while_loop(&[step.clone()]);
+        flow.loops[0].may_go_on = may_go_on;
+        assert_eq!(last(&plain(vec![flow.clone()])), expected, "{step:?} {may_go_on}");
+        let unmarked = crate::epoch::verify::check(&Program { functions: vec![flow] });
+        assert_eq!(unmarked.len(), expected.1, "{step:?} {may_go_on}");
+    }
+}
+
+#[test]
+fn a_cycle_with_several_entries_that_spins_gets_a_marker_at_each() {
+    let blocks = vec![block(&[], &[1, 2]), block(&[], &[2]), block(&[], &[1, 3]), block(&[], &[])];
+    let mut flow = function(blocks, &[]);
+    flow.irreducible = vec![Irreducible { blocks: vec![BlockId(1), BlockId(2)], may_go_on: false }];
+    for (waits, expected) in [(true, vec![Why::Spin; 2]), (false, vec![])] {
+        let hints = [Hints { irreducible_waits: vec![waits], ..Hints::default() }];
+        let program = Program { functions: vec![flow.clone()] };
+        let decisions = place(&program, &hints, EpochOptions::default(), true);
+        assert_eq!(decisions.markers.values().copied().collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn long_chains_of_covered_loops_are_done_in_time() {
+    let start = std::time::Instant::now();
+    let count = 8000;
+    let functions: Vec<Flow<'static>> =
+        (0..count).map(|at| if at == 0 { while_loop(&[LOCK]) } else { do_loop(&[call(at - 1)]) }).collect();
+    let decisions = plain(functions);
+    assert_eq!(last(&decisions), ("covered", 1));
+    let Decision::Covered(cover) = &decisions.loops[count as usize - 1].decision else { panic!() };
+    assert_eq!(cover.markers, [Mark::New(FunctionId(0), (BlockId(1), 0))].into());
+    assert_eq!(cover.through, [FunctionId(count - 2)].into());
+    assert!(start.elapsed().as_secs() < 5, "{:?}", start.elapsed());
 }

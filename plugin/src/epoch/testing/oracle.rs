@@ -154,7 +154,7 @@ impl<'p> Machine<'p> {
                     }
                 }
                 if stack.len() < self.depth {
-                    for callee in functions {
+                    for callee in functions.iter() {
                         visit([stack, &[(callee.0, 0, 0)]].concat(), Sync::Nothing);
                     }
                 }
@@ -239,7 +239,7 @@ impl<'p> Machine<'p> {
             else {
                 continue;
             };
-            for callee in functions {
+            for callee in functions.iter() {
                 if callee.0 == point.0 {
                     let start = [&chain[..], &[point]].concat();
                     let pump = self.search(&start, notifies, &|stack| stack == [point]);

@@ -4,6 +4,7 @@
 use super::Kinds;
 use crate::epoch::program::{Action, Block, BlockId, Flow, FunctionId, Leave, Program, Step};
 use covsched_core::hooks::{Effect, Op};
+use std::collections::HashMap;
 
 /// Where a step stands.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -27,7 +28,8 @@ pub(super) struct Edge {
 
 /// All points of a program that can be reached from their function's entry, and what joins them.
 pub(super) struct Graph {
-    /// Where each point stands; after the points come two nodes a function, for its returning and its unwinding.
+    /// Where each point stands; after the points come two nodes a function, for its returning and its unwinding,
+    /// and those of calls through pointers.
     pub places: Vec<Place>,
     /// All nodes.
     pub nodes: usize,
@@ -44,6 +46,8 @@ pub(super) struct Between {
     pub down: Vec<(u32, u32)>,
     /// From a function's end to where its callers go on; and to that end, by an exception.
     pub up: Vec<(u32, u32)>,
+    /// All nodes, those of calls through pointers too, which are the last.
+    nodes: usize,
 }
 
 /// When control comes past a step in the normal way.
@@ -80,7 +84,7 @@ impl Graph {
             edge.kinds = points.kinds_of_way(edge, |f| passed[f], |f| started[f]);
         }
         let between = points.ways_between(&live);
-        let nodes = points.nodes();
+        let nodes = between.nodes;
         Graph { places: points.places, nodes, within, between }
     }
 }
@@ -288,7 +292,7 @@ impl<'p, 'm> Points<'p, 'm> {
                     if callees.iter().any(|f| reached.returns[f.0 as usize]) {
                         push(&mut work, node + 1);
                     } else {
-                        for f in callees {
+                        for f in callees.iter() {
                             waiting[f.0 as usize].push(node);
                         }
                     }
@@ -378,26 +382,50 @@ impl<'p, 'm> Points<'p, 'm> {
         kinds
     }
 
-    /// Ways down into callees, and back up.
+    /// Ways down into callees, and back up. Calls through pointers of one type share their targets: what joins them
+    /// goes through nodes of their own, three for all such calls, so that there are as many ways as calls and targets
+    /// and not as many as pairs of both.
     fn ways_between(&self, live: &Reached) -> Between {
-        let mut between = Between::default();
-        let Between { down, up } = &mut between;
+        let mut between = Between { nodes: self.nodes(), ..Between::default() };
+        let mut shared: HashMap<*const FunctionId, u32> = HashMap::new();
         for node in (0..self.places.len() as u32).filter(|&node| live.points[node as usize]) {
             let function = self.places[node as usize].function;
             // An exception may come from anywhere.
-            up.push((node, self.unwinds(function)));
+            between.up.push((node, self.unwinds(function)));
             let Some(Step { action: Action::Calls { functions, .. }, .. }) = self.step(node) else {
                 continue;
             };
             let lands = self.landing(node).unwrap_or(self.unwinds(function));
-            for &callee in functions {
-                down.extend(self.entry(callee).map(|entry| (node, entry)));
-                up.push((self.unwinds(callee), lands));
-                if live.returns[callee.0 as usize] {
-                    up.push((self.returns(callee), node + 1));
-                }
+            if let [callee] = functions[..] {
+                self.join(&mut between, live, callee, [node, node + 1, lands]);
+                continue;
             }
+            let start = *shared.entry(functions.as_ptr()).or_insert_with(|| {
+                let start = between.nodes as u32;
+                between.nodes += 3;
+                for &callee in functions.iter() {
+                    self.join(&mut between, live, callee, [start, start + 1, start + 2]);
+                }
+                start
+            });
+            between.down.push((node, start));
+            between.up.extend([(start + 1, node + 1), (start + 2, lands)]);
         }
         between
+    }
+
+    /// The ways from a call to a function, from its return, and from its unwinding.
+    fn join(
+        &self,
+        between: &mut Between,
+        live: &Reached,
+        callee: FunctionId,
+        [call, after, lands]: [u32; 3],
+    ) {
+        between.down.extend(self.entry(callee).map(|entry| (call, entry)));
+        between.up.push((self.unwinds(callee), lands));
+        if live.returns[callee.0 as usize] {
+            between.up.push((self.returns(callee), after));
+        }
     }
 }
