@@ -2,6 +2,8 @@
 #
 #   find_package(Covsched REQUIRED)     # CMAKE_PREFIX_PATH=.../target/install
 #   covsched_enable(app worker_library) # executables, static, shared, module and object libraries
+#   covsched_enable(app EPOCHS)         # with epoch markers; EPOCHS no-trivial count-instructions ... as in --epochs=
+#   covsched_enable(app EPOCHS SYNC_UNROLL 4)
 #
 # Every part of the program that synchronizes must be enabled, and the executable too, even if none of its own code
 # does: the hooks are in it. Targets: Covsched::plugin, Covsched::runtime.
@@ -155,10 +157,67 @@ function(_covsched_add_interposers target)
   endforeach()
 endfunction()
 
-# covsched_enable(target...): compiles the targets with the plugin, and links executables with the runtime.
+# Has a target's units compiled with the passes for epochs. covsched's own compilers are told by options. Clang's plugin
+# reads the environment: the compiler is launched by a script that sets it, in front of a launcher of the project's.
+# (A launcher's own words cannot hold the passes' parameters: CMake takes <...> for a placeholder.)
+function(_covsched_add_epochs target own_compilers has_epochs epochs unroll)
+  set(passes "")
+  set(options "")
+  if(NOT unroll STREQUAL "")
+    list(APPEND passes "sync-unroll<factor=${unroll}>")
+    list(APPEND options "--sync-unroll=${unroll}")
+  endif()
+  if(has_epochs)
+    string(REPLACE ";" "," words "${epochs}")
+    list(APPEND options "--epochs=${words}")
+    list(APPEND passes "epoch-markers<${words}>")
+  endif()
+  if(own_compilers)
+    target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${options}>")
+    return()
+  endif()
+  set(script "${CMAKE_CURRENT_BINARY_DIR}/covsched-${target}.sh")
+  # A list's elements are separated by commas in the variable, a pass's parameters by semicolons.
+  string(REPLACE "," "|" value "${passes}")
+  string(REPLACE ";" "," value "${value}")
+  string(REPLACE "|" ";" value "${value}")
+  file(WRITE "${script}.new" "export COVSCHED_PASS_OPTIONS='${value}'\nexec \"$@\"\n")
+  configure_file("${script}.new" "${script}" COPYONLY)
+  foreach(language IN ITEMS C CXX)
+    get_target_property(launcher ${target} ${language}_COMPILER_LAUNCHER)
+    set(words sh "${script}")
+    if(launcher)
+      list(APPEND words ${launcher})
+    endif()
+    set_property(TARGET ${target} PROPERTY ${language}_COMPILER_LAUNCHER "${words}")
+  endforeach()
+  # Other passes mean new objects.
+  get_target_property(sources ${target} SOURCES)
+  foreach(source IN LISTS sources)
+    set_property(SOURCE "${source}" APPEND PROPERTY OBJECT_DEPENDS "${script}")
+  endforeach()
+endfunction()
+
+# covsched_enable(target... [EPOCHS [parameter...]] [SYNC_UNROLL N]): compiles the targets with the plugin, and links
+# executables with the runtime. EPOCHS and SYNC_UNROLL are `covsched cc --epochs` and `--sync-unroll`.
 function(covsched_enable)
   _covsched_check_compilers(own_compilers)
-  foreach(target IN LISTS ARGN)
+  cmake_parse_arguments(PARSE_ARGV 0 asked "" "SYNC_UNROLL" "EPOCHS")
+  set(has_epochs FALSE)
+  if(DEFINED asked_EPOCHS OR "EPOCHS" IN_LIST asked_KEYWORDS_MISSING_VALUES)
+    set(has_epochs TRUE)
+  endif()
+  foreach(word IN LISTS asked_EPOCHS)
+    if(NOT word MATCHES "^(no-trivial|no-covered|no-barrier|whole-program|count-instructions|verbose)$")
+      message(FATAL_ERROR "covsched_enable: EPOCHS takes no-trivial, no-covered, no-barrier, whole-program, "
+        "count-instructions and verbose, not ${word}. Targets stand before EPOCHS.")
+    endif()
+  endforeach()
+  if("SYNC_UNROLL" IN_LIST asked_KEYWORDS_MISSING_VALUES
+      OR (DEFINED asked_SYNC_UNROLL AND NOT asked_SYNC_UNROLL MATCHES "^([2-9]|[1-9][0-9]+)$"))
+    message(FATAL_ERROR "covsched_enable: SYNC_UNROLL takes a number from 2 on, not '${asked_SYNC_UNROLL}'")
+  endif()
+  foreach(target IN LISTS asked_UNPARSED_ARGUMENTS)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "covsched_enable: there is no target ${target}")
     endif()
@@ -168,6 +227,9 @@ function(covsched_enable)
       message(FATAL_ERROR "covsched_enable: ${target} has nothing to compile")
     endif()
     get_target_property(enabled ${target} COVSCHED_ENABLED)
+    if((has_epochs OR DEFINED asked_SYNC_UNROLL) AND NOT enabled)
+      _covsched_add_epochs(${target} ${own_compilers} ${has_epochs} "${asked_EPOCHS}" "${asked_SYNC_UNROLL}")
+    endif()
     if(own_compilers OR enabled)
       continue()
     endif()

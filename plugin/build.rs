@@ -24,7 +24,8 @@ fn main() {
     let mut build = cc::Build::new();
     build.cpp(true).std("c++17").flag("-fno-exceptions").include(include).files(sources);
     // LLVM's headers are not ours to warn about.
-    build.flag("-Wno-unused-parameter").flag("-Wno-comment").flag_if_supported("-Wno-redundant-move");
+    build.flag("-Wno-unused-parameter").flag("-Wno-comment").flag("-Wno-attributes");
+    build.flag_if_supported("-Wno-redundant-move");
     if env::var("OPT_LEVEL").is_ok_and(|level| level != "0") {
         build.define("NDEBUG", None);
     }

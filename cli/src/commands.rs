@@ -1,7 +1,7 @@
 //! What the command line may say.
 
 use crate::failure::{Failure, BAD_INPUT};
-use crate::{bitcode, compile, record, run, show, sites, verify};
+use crate::{bitcode, compile, epochs, record, run, show, sites, verify};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -33,6 +33,8 @@ enum Command {
     Verify(verify::Arguments),
     /// List the sites in a program
     Sites(sites::Arguments),
+    /// Say where a program's epoch markers are, and why each loop has one or not
+    Epochs(epochs::Arguments),
     /// Get the whole program's bitcode back from an executable
     Bitcode(bitcode::Arguments),
 }
@@ -67,6 +69,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Show(arguments) => show::run(&arguments),
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Sites(arguments) => sites::run(&arguments),
+        Command::Epochs(arguments) => epochs::run(&arguments),
         Command::Bitcode(arguments) => bitcode::run(&arguments),
     }
 }

@@ -8,6 +8,7 @@ mod bitcode;
 mod commands;
 mod compile;
 mod elf;
+mod epochs;
 mod failure;
 mod install;
 mod names;
@@ -21,6 +22,7 @@ mod schedule_file;
 mod show;
 mod sites;
 mod verify;
+mod whole_program;
 
 use failure::Failure;
 use say::say;

@@ -25,6 +25,8 @@ pub struct Arguments {
     /// Where to keep the raw recording while the program runs [default: /dev/shm, or beside the schedule]
     #[arg(long, value_name = "DIR")]
     raw_dir: Option<PathBuf>,
+    #[command(flatten)]
+    epochs: EpochArguments,
     /// The program and its arguments
     #[arg(
         required = true,
@@ -35,6 +37,46 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
+/// What an epoch is, for a program compiled with --epochs.
+#[derive(clap::Args, Clone, Default)]
+struct EpochArguments {
+    /// At an epoch marker: wait until every other thread is at one, is blocked or has ended; or go on
+    #[arg(long, value_enum, value_name = "barrier|free")]
+    epochs: Option<Epochs>,
+    /// A thread passes by markers until its epoch has had N
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    epoch_markers: Option<u32>,
+    /// A thread passes by markers until its epoch has had N instructions (needs --epochs=count-instructions)
+    #[arg(long, value_name = "N")]
+    epoch_instructions: Option<u64>,
+    /// With --epochs barrier: pass by a marker if a thread that waits is ahead by more than K
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u64).range(..u64::MAX))]
+    epoch_balance: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum Epochs {
+    Barrier,
+    Free,
+}
+
+impl EpochArguments {
+    /// What was said on the command line, as options of the runtime.
+    fn options(&self) -> Vec<(&'static str, String)> {
+        let mode = self.epochs.map(|epochs| match epochs {
+            Epochs::Barrier => "barrier".to_owned(),
+            Epochs::Free => "free".to_owned(),
+        });
+        let options = [
+            ("epochs", mode),
+            ("epoch-markers", self.epoch_markers.map(|number| number.to_string())),
+            ("epoch-instructions", self.epoch_instructions.map(|number| number.to_string())),
+            ("epoch-balance", self.epoch_balance.map(|number| number.to_string())),
+        ];
+        options.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+    }
+}
+
 /// Records; the exit code is the program's.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or_else(|| Failure::bad("no program given"))?;
@@ -43,7 +85,24 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     check_writable(&output)?;
     let launcher = Launcher::begin();
     let folder = PrivateFolder::make(arguments.raw_dir.as_deref(), Some(&output))?;
-    let options = options::for_recording(&options::of_user()?, folder.path(), program.id, arguments.delay)?;
+    let mut wanted = arguments.epochs.options();
+    wanted.extend(arguments.delay.map(|seed| ("delay", seed.to_string())));
+    let user = options::of_user()?;
+    let asked = options::value(&user, &wanted, "epochs")?;
+    let is_barrier = asked.is_some_and(|epochs| epochs == "barrier");
+    if arguments.epochs.epoch_balance.is_some() && !is_barrier {
+        return Err(Failure::bad(
+            "--epoch-balance is about threads that wait for each other: it needs --epochs barrier",
+        ));
+    }
+    if is_barrier && !program.has_epochs()? {
+        say(format_args!(
+            "covsched: {}: neither the program nor a library that it is linked with was compiled with --epochs: \
+             it runs without epochs",
+            program.path().display()
+        ));
+    }
+    let options = options::for_recording(&user, folder.path(), program.id, &wanted)?;
 
     let ended = launcher.run(Call::new(&program, rest, &options))?;
 
@@ -66,6 +125,18 @@ fn default_output(app: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_was_said_about_epochs_becomes_an_option() {
+        assert!(EpochArguments::default().options().is_empty());
+        let said = EpochArguments {
+            epochs: Some(Epochs::Barrier),
+            epoch_balance: Some(3),
+            ..EpochArguments::default()
+        };
+        let expected = [("epochs", "barrier".to_owned()), ("epoch-balance", "3".to_owned())];
+        assert_eq!(said.options(), expected);
+    }
 
     #[test]
     fn a_schedule_is_named_after_its_program() {

@@ -111,6 +111,8 @@ pub enum Effect {
     Leave,
     /// A call that may synchronize inside.
     Call,
+    /// An epoch ends or begins: in a recording, never in a schedule's events.
+    Mark,
 }
 
 /// Calls `$callback!` with every row of the hook table for C functions.
@@ -245,6 +247,13 @@ macro_rules! for_each_cxx_hook {
 /// - `derived_enter`: before a call that may synchronize inside; gives the call-stack depth before it.
 /// - `derived_leave`: after it, and wherever an exception or a longjmp lands; sets the depth back.
 /// - `derived_depth`: the depth on entry, in functions that need it for landing pads.
+/// - `epoch_marker`: in the header of a loop, or at a recursive call: an epoch may end here (Bergan 3.2.2).
+/// - `epoch_spin`: likewise, in a loop that synchronizes with nobody but may wait for another thread by reading memory:
+///   the runtime takes it for a marker when the thread has come to one very often in its epoch.
+/// - `epoch_leave`: before a library call that may block: the thread leaves its epoch, so that others do not wait for
+///   it. The result is 1 if it did, else 0.
+/// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread is back
+///   when its derived calls are fewer than at the leave, and until then for the length of each hook and marker.
 #[macro_export]
 macro_rules! for_each_marker {
     ($callback:ident) => {
@@ -256,6 +265,10 @@ macro_rules! for_each_marker {
             derived_enter(site: site) -> int;
             derived_leave(depth: int) -> void;
             derived_depth() -> int;
+            epoch_marker(site: site) -> void;
+            epoch_spin(site: site) -> void;
+            epoch_leave() -> int;
+            epoch_enter(left: int) -> void;
         }
     };
 }
@@ -345,12 +358,19 @@ macro_rules! define_ops {
             leave,
             /// A call to a function that may synchronize.
             derived,
+            /// A thread stops at an epoch marker, and its epoch is over. In a recording only: see
+            /// [`crate::rawlog::Record::extra`].
+            epoch_marker,
+            /// All threads begin an epoch. In a recording only, and only with `epochs=barrier`.
+            epoch_start,
             $($name,)*
         }
 
         impl Op {
             /// Every operation; an operation's index is its number in a recording.
-            pub const ALL: &'static [Op] = &[Op::entry, Op::leave, Op::derived, $(Op::$name,)*];
+            pub const ALL: &'static [Op] = &[
+                Op::entry, Op::leave, Op::derived, Op::epoch_marker, Op::epoch_start, $(Op::$name,)*
+            ];
 
             /// The C name of the call; `entry` and `return` for the two ends of a thread function; `call`
             /// for a derived synchronization, whose site knows the callee.
@@ -359,6 +379,8 @@ macro_rules! define_ops {
                     Op::entry => "entry",
                     Op::leave => "return",
                     Op::derived => "call",
+                    Op::epoch_marker => "epoch_marker",
+                    Op::epoch_start => "epoch_start",
                     $(Op::$name => stringify!($name),)*
                 }
             }
@@ -366,7 +388,7 @@ macro_rules! define_ops {
             /// What it works on.
             pub const fn class(self) -> ObjectClass {
                 match self {
-                    Op::entry | Op::leave | Op::derived => ObjectClass::Flow,
+                    Op::entry | Op::leave | Op::derived | Op::epoch_marker | Op::epoch_start => ObjectClass::Flow,
                     $(Op::$name => ObjectClass::$class,)*
                 }
             }
@@ -377,6 +399,7 @@ macro_rules! define_ops {
                     Op::entry => Effect::Enter,
                     Op::leave => Effect::Leave,
                     Op::derived => Effect::Call,
+                    Op::epoch_marker | Op::epoch_start => Effect::Mark,
                     $(Op::$name => Effect::$effect,)*
                 }
             }

@@ -12,7 +12,7 @@
 
 /// Whether a call of this function never comes to a synchronization of the program's own.
 pub fn never_synchronizes(linkage_name: &str) -> bool {
-    NAMES.binary_search(&linkage_name).is_ok() || has_prefix(linkage_name)
+    NAMES.binary_search(&linkage_name).is_ok() || begins_with(linkage_name, PREFIXES)
 }
 
 /// Whether this function, given another function's address, does not make it a thread's: it runs it in a thread
@@ -21,10 +21,18 @@ pub fn keeps_callback_in_thread(linkage_name: &str) -> bool {
     CALLBACK_IN_THREAD.binary_search(&linkage_name).is_ok()
 }
 
+/// Whether a call of this function may make its thread wait for something outside of the program: input, output, time,
+/// another process. Only calls of the system and what stands right above them: others do so by calling these.
+/// Output is among them, since a pipe may be full. What waits for another thread of the program is in the hook table, but
+/// for the guard of a local static and the futures of libstdc++, which wait without a hook.
+pub fn may_block(linkage_name: &str) -> bool {
+    BLOCKING.binary_search(&linkage_name).is_ok() || begins_with(linkage_name, BLOCKING_PREFIXES)
+}
+
 /// No prefix is a prefix of another, so only the last one that is not greater can match.
-fn has_prefix(linkage_name: &str) -> bool {
-    let after = PREFIXES.partition_point(|&prefix| prefix <= linkage_name);
-    after > 0 && linkage_name.starts_with(PREFIXES[after - 1])
+fn begins_with(linkage_name: &str, prefixes: &[&str]) -> bool {
+    let after = prefixes.partition_point(|&prefix| prefix <= linkage_name);
+    after > 0 && linkage_name.starts_with(prefixes[after - 1])
 }
 
 /// Functions of libc, libm, libstdc++ and the compiler's own runtime.
@@ -341,6 +349,49 @@ const CALLBACK_IN_THREAD: &[&str] = &[
     "pthread_cleanup_push", "pthread_key_create", "pthread_once", "qsort", "signal", "sigset", "tss_create",
 ];
 
+/// See [`may_block`].
+#[rustfmt::skip]
+const BLOCKING: &[&str] = &[
+    "_IO_getc", "_IO_putc", "__accept", "__close", "__connect", "__cxa_guard_acquire", "__dprintf_chk",
+    "__fcntl", "__fgets_chk",
+    "__fgets_unlocked_chk", "__fgetws_chk", "__fprintf_chk", "__fread_chk", "__fread_unlocked_chk",
+    "__fwprintf_chk", "__getdelim", "__gets_chk", "__isoc23_fscanf", "__isoc23_scanf", "__isoc23_vfscanf",
+    "__isoc23_vscanf", "__isoc99_fscanf", "__isoc99_scanf", "__isoc99_vfscanf", "__isoc99_vscanf",
+    "__nanosleep", "__open", "__open64", "__poll", "__poll_chk", "__ppoll_chk", "__pread64_chk",
+    "__pread_chk", "__printf_chk", "__read", "__read_chk", "__recv", "__recv_chk", "__recvfrom_chk",
+    "__select", "__send", "__sleep", "__syslog_chk", "__usleep", "__vdprintf_chk", "__vfprintf_chk",
+    "__vfwprintf_chk", "__vprintf_chk", "__vsyslog_chk", "__vwprintf_chk", "__wait", "__waitpid",
+    "__wprintf_chk", "__write", "accept", "accept4", "aio_suspend", "aio_suspend64", "clock_nanosleep",
+    "close", "connect", "copy_file_range", "dprintf", "epoll_pwait", "epoll_pwait2", "epoll_wait", "fclose",
+    "fcntl", "fcntl64", "fdatasync", "fflush", "fflush_unlocked", "fgetc", "fgetc_unlocked", "fgets",
+    "fgets_unlocked", "fgetwc", "fgetws", "flock", "flockfile", "fopen", "fopen64", "fprintf", "fputc",
+    "fputc_unlocked", "fputs", "fputs_unlocked", "fputwc", "fputws", "fread", "fread_unlocked", "freopen",
+    "freopen64", "fscanf", "fsync", "ftruncate", "ftruncate64", "futex", "fwprintf", "fwrite",
+    "fwrite_unlocked", "fwscanf", "getaddrinfo", "getc", "getc_unlocked", "getchar", "getchar_unlocked",
+    "getdelim", "gethostbyaddr", "gethostbyname", "gethostbyname_r", "getline", "getmsg", "getnameinfo",
+    "getpass", "gets", "getw", "getwc", "getwchar", "io_getevents", "io_uring_enter", "ioctl", "lockf",
+    "lockf64", "mq_receive", "mq_send", "mq_timedreceive", "mq_timedsend", "msgrcv", "msgsnd", "msync",
+    "nanosleep", "open", "open64", "openat", "openat64", "pause", "pclose", "perror", "poll", "popen",
+    "ppoll", "pread", "pread64", "preadv", "preadv2", "preadv64", "printf", "pselect", "psiginfo", "psignal",
+    "putc", "putc_unlocked", "putchar", "putchar_unlocked", "puts", "putw", "putwc", "putwchar", "pwrite",
+    "pwrite64", "pwritev", "pwritev2", "pwritev64", "read", "readv", "recv", "recvfrom", "recvmmsg",
+    "recvmsg", "scanf", "select", "semop", "semtimedop", "send", "sendfile", "sendfile64", "sendmmsg",
+    "sendmsg", "sendto", "sigpause", "sigsuspend", "sigtimedwait", "sigwait", "sigwaitinfo", "sleep",
+    "splice", "sync", "sync_file_range", "syncfs", "syscall", "syslog", "system", "tcdrain", "tcsendbreak",
+    "tee", "thrd_sleep", "usleep", "vdprintf", "vfprintf", "vfscanf", "vfwprintf", "vfwscanf", "vmsplice",
+    "vprintf", "vscanf", "vsyslog", "vwarn", "vwarnx", "vwprintf", "vwscanf", "wait", "wait3", "wait4",
+    "waitid", "waitpid", "warn", "warnx", "wprintf", "write", "writev", "wscanf",
+];
+
+/// libstdc++'s streams, as [`may_block`] means it.
+#[rustfmt::skip]
+const BLOCKING_PREFIXES: &[&str] = &[
+    "_ZNSi", "_ZNSo", "_ZNSt13basic_filebuf", "_ZNSt13basic_istream", "_ZNSt13basic_ostream",
+    "_ZNSt28__atomic_futex_unsigned_base19_M_futex_wait_until",
+    "_ZSt16__ostream_insert", "_ZSt17__istream_extract", "_ZSt4endl", "_ZSt5flush", "_ZSt7getline", "_ZStls",
+    "_ZStrs",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -348,12 +399,12 @@ mod tests {
 
     #[test]
     fn tables_are_sorted_and_no_prefix_hides_another() {
-        for table in [NAMES, PREFIXES, CALLBACK_IN_THREAD] {
+        for table in [NAMES, PREFIXES, CALLBACK_IN_THREAD, BLOCKING, BLOCKING_PREFIXES] {
             for pair in table.windows(2) {
                 assert!(pair[0] < pair[1], "{} before {}", pair[0], pair[1]);
             }
         }
-        for pair in PREFIXES.windows(2) {
+        for pair in PREFIXES.windows(2).chain(BLOCKING_PREFIXES.windows(2)) {
             assert!(!pair[1].starts_with(pair[0]), "{} covers {}", pair[0], pair[1]);
         }
     }
@@ -395,5 +446,32 @@ mod tests {
     fn a_callback_of_atexit_is_no_thread_function() {
         assert!(keeps_callback_in_thread("__cxa_atexit"));
         assert!(!keeps_callback_in_thread("pthread_create"));
+    }
+
+    #[test]
+    fn what_waits_for_the_world_may_block_and_hooks_do_not() {
+        let blocking = "read write recvmsg accept4 poll select epoll_wait nanosleep usleep waitpid system flock fcntl \
+                        fsync printf puts __printf_chk fgets getline sigwait pause msgrcv popen pclose syscall \
+                        _ZNSolsEi _ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_PKc";
+        for name in blocking.split_whitespace() {
+            assert!(may_block(name), "{name}");
+        }
+        for name in [
+            "",
+            "malloc",
+            "strlen",
+            "sprintf",
+            "snprintf",
+            "my_read",
+            "readdir2",
+            "memcpy",
+            "_ZNSs6appendEPKc",
+        ] {
+            assert!(!may_block(name), "{name}");
+        }
+        // The runtime sees those itself.
+        for hook in HOOKS.iter().chain(CXX_HOOKS) {
+            assert!(!may_block(hook.replaces), "{}", hook.replaces);
+        }
     }
 }

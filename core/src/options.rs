@@ -54,6 +54,31 @@ pub const OPTIONS: &[OptionRow] = &[
         help: "a scheduled timeout does not wait for its deadline",
     },
     OptionRow {
+        key: "epochs",
+        value: "free|barrier",
+        default: "free",
+        help:
+            "barrier: a thread at an epoch marker waits until every other is at one, is blocked or has ended",
+    },
+    OptionRow {
+        key: "epoch-markers",
+        value: "N",
+        default: "1",
+        help: "an epoch of a thread has at least N markers: it passes by those before",
+    },
+    OptionRow {
+        key: "epoch-instructions",
+        value: "N",
+        default: "0",
+        help: "an epoch of a thread has at least N instructions, where the program counts them",
+    },
+    OptionRow {
+        key: "epoch-balance",
+        value: "K",
+        default: "none",
+        help: "epochs=barrier: a thread passes by its marker if one that waits is ahead of it by more than K",
+    },
+    OptionRow {
         key: "program",
         value: "16 hex digits",
         default: "any",

@@ -31,7 +31,7 @@ pub const META_MAGIC: [u8; 8] = *b"CVMETA\0\0";
 /// Magic word of [`LogHeader`].
 pub const LOG_MAGIC: [u8; 8] = *b"CVLOG\0\0\0";
 /// Version of everything in this module.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// [`MetaHeader::record_size`].
 pub const RECORD_SIZE: u32 = 8 * words::LONGEST as u32;
@@ -140,7 +140,10 @@ pub struct Record {
     pub object: u64,
     /// By effect: the mutex of a wait's begin; the clock of the signal that ended a wait (0: none did, the
     /// wake-up was spurious or a timeout); the count of a barrier's or semaphore's init; the thread made,
-    /// joined, detached or notified ([`NO_THREAD`] if unknown).
+    /// joined, detached or notified ([`NO_THREAD`] if unknown). An epoch marker: the markers that its thread passed
+    /// by since the one before, in the low half those of too short an epoch, in the high half those for balance;
+    /// its `object` is the hash of the call stack, its `result` the instructions since the marker before (0 if they are
+    /// not counted, at most `i32::MAX`). An epoch's start: its number, from 1; its `object` is the epoch's id.
     pub extra: u64,
     /// 0, the errno, `PTHREAD_BARRIER_SERIAL_THREAD` (-1), the exit status, or [`RESULT_PENDING`].
     pub result: i32,

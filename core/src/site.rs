@@ -40,6 +40,8 @@ pub enum SiteKind {
     Entry = 2,
     /// A return of main or of a thread function.
     Exit = 3,
+    /// An epoch marker.
+    Epoch = 4,
 }
 
 impl SiteKind {
@@ -50,18 +52,21 @@ impl SiteKind {
             SiteKind::Derived => "derived",
             SiteKind::Entry => "entry",
             SiteKind::Exit => "exit",
+            SiteKind::Epoch => "epoch",
         }
     }
 
     /// The kind with this number in a table.
     pub fn from_index(index: u8) -> Option<SiteKind> {
-        [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit].get(usize::from(index)).copied()
+        [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit, SiteKind::Epoch]
+            .get(usize::from(index))
+            .copied()
     }
 }
 
 /// Makes a site's id. `file` is, for a function that is internal to its translation unit, the file that defines it
 /// (so that a static function of a header, like libstdc++'s `__gthread_mutex_lock`, has the same sites in every unit;
-/// the unit's source file where debug info does not say), else empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry and exit;
+/// the unit's source file where debug info does not say), else empty; `callee` is the linkage name of what is called, `*` for an indirect call, empty for entry, exit and epoch markers;
 /// `ordinal` counts, from 0, the function's sites of that kind and callee in the order of its instructions.
 pub fn site_id(function: &str, file: &str, kind: SiteKind, callee: &str, ordinal: u32) -> SiteId {
     let hash = Hasher::default().field(function).field(file).field(kind.name()).field(callee);
@@ -86,12 +91,14 @@ pub struct TableHeader {
     pub strings: u32,
     /// String: the source file of the translation unit, as the compiler was given it.
     pub unit: u32,
-    /// [`UNIT_HAS_BITCODE`].
+    /// [`UNIT_HAS_BITCODE`], [`UNIT_HAS_EPOCHS`].
     pub flags: u32,
 }
 
 /// Set in [`TableHeader::flags`] where the unit's bitcode was kept in the object.
 pub const UNIT_HAS_BITCODE: u32 = 1;
+/// Set in [`TableHeader::flags`] where the unit was compiled with epoch markers, whether or not it needed any.
+pub const UNIT_HAS_EPOCHS: u32 = 2;
 
 /// One site in a table.
 #[derive(Clone, Copy, Debug)]
@@ -134,7 +141,8 @@ pub struct Registration {
 
 /// [`Registration::active`]: every marker is to be called.
 pub const ALL_MARKERS: u8 = 1;
-/// [`Registration::active`]: those of derived calls need not be: the run follows a plan and is not recorded.
+/// [`Registration::active`]: those of derived calls and of epochs need not be: the run follows a plan and is not
+/// recorded.
 pub const NO_DERIVED_MARKERS: u8 = 2;
 
 /// Head of a translation unit's bitcode in [`BITCODE_SECTION`]; the unit's name and the bitcode follow, then
@@ -211,6 +219,15 @@ impl<'a> Iterator for Tables<'a> {
     }
 }
 
+/// The unit that a table is of: its source file, as the compiler was given it. Empty if that is no text.
+pub fn unit_name<'a>(header: &TableHeader, table: &'a [u8]) -> &'a str {
+    let strings =
+        core::mem::size_of::<TableHeader>() + header.count as usize * core::mem::size_of::<SiteRecord>();
+    let name = table.get(strings + header.unit as usize..).unwrap_or_default();
+    let end = name.iter().position(|&byte| byte == 0).unwrap_or(0);
+    core::str::from_utf8(&name[..end]).unwrap_or_default()
+}
+
 /// The identity of a program: the sum over its executable's tables, so that link order does not matter.
 pub fn program_id(section: &[u8]) -> ProgramId {
     ProgramId(Tables::new(section).fold(0u64, |sum, (header, _)| sum.wrapping_add(mix(header.hash))))
@@ -253,6 +270,8 @@ mod table {
         pub hash: u64,
         /// Whether the unit's bitcode was kept.
         pub has_bitcode: bool,
+        /// Whether it was compiled with epoch markers.
+        pub has_epochs: bool,
         /// Its sites, in the order of the unit's instructions.
         pub sites: Vec<Site>,
     }
@@ -321,8 +340,8 @@ mod table {
             self.records.push(record);
         }
 
-        /// The table's bytes and hash.
-        pub fn finish(mut self, unit: &str, has_bitcode: bool) -> (Vec<u8>, u64) {
+        /// The table's bytes and hash. `flags`: [`TableHeader::flags`].
+        pub fn finish(mut self, unit: &str, flags: u32) -> (Vec<u8>, u64) {
             let unit = self.string(unit);
             let mut body =
                 Vec::with_capacity(self.records.len() * size_of::<SiteRecord>() + self.strings.len());
@@ -339,7 +358,7 @@ mod table {
                 count: self.records.len() as u32,
                 strings: self.strings.len() as u32,
                 unit,
-                flags: if has_bitcode { UNIT_HAS_BITCODE } else { 0 },
+                flags,
             };
             let mut bytes = header.as_bytes().to_vec();
             bytes.extend_from_slice(&body);
@@ -391,6 +410,7 @@ mod table {
                 unit,
                 hash: header.hash,
                 has_bitcode: header.flags & UNIT_HAS_BITCODE != 0,
+                has_epochs: header.flags & UNIT_HAS_EPOCHS != 0,
                 sites,
             })
         }

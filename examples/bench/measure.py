@@ -3,7 +3,8 @@
 A mode is one row of MODES, a program one row of PROGRAMS. What is timed is the program's own process, from its
 start to its end. For recording that leaves out what `covsched record` does afterwards, when it turns the recording
 into a schedule file; for enforcing what `covsched run` does before, when it turns the schedule into a plan. A program
-is recorded once for its enforced runs, which must follow that schedule to its end. The report goes to standard output
+is recorded once for its enforced runs, which must follow that schedule to its end. Epochs are measured with a build of
+their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. The report goes to standard output
 and to docs/benchmarks.md.
 """
 
@@ -44,7 +45,12 @@ PROGRAMS = [
 Mode = collections.namedtuple("Mode", "name build options order", defaults=(None, None))
 NATIVE = Mode("native", "native")
 ENFORCING = [Mode("enforce hb", "covsched", order="hb"), Mode("enforce total", "covsched", order="total")]
-MODES = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING]
+EPOCHS = [
+    Mode("epochs off", "epochs"),
+    Mode("epochs=barrier", "epochs", "epochs=barrier"),
+    Mode("epochs=barrier, 64 markers", "epochs", "epochs=barrier:epoch-markers=64"),
+]
+MODES = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING, *EPOCHS]
 
 # The main table's, and those that the enforcing modes are measured with besides.
 THREADS, OTHER_THREADS = 4, (2, 8)
@@ -55,8 +61,9 @@ SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
 
 def build(program, work):
     source, flags = HERE / f"{program.name}.c", ["-O2", "-pthread", "-lm"]
-    for name, compiler in ("native", "clang-16"), ("covsched", INSTALL / "bin" / "covsched-cc"):
-        subprocess.run([compiler, source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
+    covsched = INSTALL / "bin" / "covsched-cc"
+    for name, compiler in ("native", ["clang-16"]), ("covsched", [covsched]), ("epochs", [covsched, "--epochs"]):
+        subprocess.run([*compiler, source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
 
 
 def record(program, work, threads):
@@ -88,7 +95,7 @@ def run(program, mode, work, size, threads, prefix=()):
     printed, said = output.read_text(encoding="utf-8"), errors.read_text(encoding="utf-8")
     if code != 0:
         sys.exit(f"{program.name}, {mode.name}, {threads} threads: exit {code}\n{printed}{said}")
-    if mode.options and not os.listdir(log):
+    if "LOG" in (mode.options or "") and not os.listdir(log):
         sys.exit(f"{program.name} recorded nothing")
     if mode.order:
         if "no divergence" not in said:
@@ -120,11 +127,12 @@ def measure_time(program, work, modes, threads, repetitions):
 
 
 def measure_instructions(program, work):
-    """{mode: instructions} of a small run with one thread, by callgrind. Enforcing is about threads that wait."""
+    """{mode: instructions} of a small run with one thread, by callgrind. Enforcing and the epoch barrier are about threads
+    that wait."""
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     counts = {}
     for mode in MODES:
-        if not mode.order:
+        if not mode.order and "barrier" not in mode.name:
             _, _, errors = run(program, mode, work, program.small, 1, valgrind)
             counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
     return counts
@@ -150,7 +158,8 @@ def main():
                 times[threads][program.name] = measure_time(program, work, modes, threads, options.other_repetitions)
             if not options.no_instructions:
                 counts[program.name] = measure_instructions(program, work)
-    modes = report.Modes([mode.name for mode in MODES], [mode.name for mode in ENFORCING], THREADS)
+    names = [[mode.name for mode in group] for group in (MODES, ENFORCING, EPOCHS)]
+    modes = report.Modes(*names, THREADS)
     text = report.write(modes, times, counts, ROOT)
     print(text)
     if not options.only:

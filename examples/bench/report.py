@@ -11,8 +11,9 @@ import figures
 # What DESIGN.md section 9 asks for: mode -> (geometric mean, worst case), None where it names none.
 TARGETS = {"off": (1.01, 1.05), "recording": (1.05, None), "enforce hb": (1.05, 1.25)}
 
-# The names of the modes, native first; those that enforce; how many threads the main table has.
-Modes = collections.namedtuple("Modes", "all enforcing threads")
+# The names of the modes, native first; those that enforce; those of the build with epoch markers; how many threads the
+# main table has.
+Modes = collections.namedtuple("Modes", "all enforcing epochs threads")
 
 ENFORCING = """\
 One schedule a program and number of threads; ratio to native with as many threads. Under the happens-before order
@@ -21,6 +22,14 @@ synchronization waits for the one before it, whatever thread that was in: thread
 other take turns, and where the recorded order changes threads often, each change is a hand-over from one processor to
 another, or the wake-up of a sleeping thread, in place of a lock that nobody else wanted. With more threads
 than processors the thread whose turn it is may also be one that does not run."""
+
+
+EPOCHS = """\
+A build with `covsched cc --epochs`, ratio to native. Off: the markers are there and do nothing. `epochs=barrier`, not
+recorded: a thread at a marker waits until every other is at one, is blocked or has ended; at each marker or, with
+`epoch-markers=64`, at one of 64. Bergan's runtime, whose threads run in epochs and follow a schedule in each, takes
+1.0 to 1.6 times as long as native (Table 3.5: 1.0 for programs with long epochs, 1.6 for pfscan, a queue of tasks with
+some 6,000 instructions an epoch)."""
 
 
 def first_line(*command, **more):
@@ -66,8 +75,9 @@ def geometric_means(ratios, mode):
 
 def write(modes, all_times, counts, root):
     """The report. `all_times`: {threads: {program: {mode: seconds}}}."""
-    times, others = all_times[modes.threads], [mode for mode in modes.all if mode != "native"]
-    ratios = ratios_to_native(times, others)
+    times = all_times[modes.threads]
+    others = [mode for mode in modes.all if mode != "native" and mode not in modes.epochs]
+    ratios = ratios_to_native(times, [*others, *modes.epochs])
     repetitions = len(next(iter(times.values()))["native"])
     rows = [
         [program, f"{figures.median(times[program]['native']):.3f} s", *(ratio(ratios[program][m]) for m in others)]
@@ -82,7 +92,7 @@ def write(modes, all_times, counts, root):
         "",
         *machine(root),
         f"- {repetitions} repetitions of each program in each mode, interleaved; ratio to the native run of the same",
-        f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; both builds with -O2",
+        f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; all builds with -O2",
         "- recording: the program's own time; turning the recording into a schedule file comes after it",
         "- enforcing: the program's own time; turning the schedule into a plan comes before it",
         "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
@@ -98,9 +108,10 @@ def write(modes, all_times, counts, root):
     if len(all_times) > 1:
         lines += ["", "## Enforcing with more and fewer threads", "", *ENFORCING.split("\n"), ""]
         lines += by_threads(modes, all_times)
+    lines += ["", "## Epochs", "", *EPOCHS.split("\n"), "", *epochs(modes, ratios)]
     if counts:
         lines += ["", "## Instructions", "", "`valgrind --tool=callgrind`, one thread, small sizes.", ""]
-        counted = [mode for mode in others if mode in next(iter(counts.values()))]
+        counted = [mode for mode in [*others, *modes.epochs] if mode in next(iter(counts.values()))]
         rows = [
             [p, f"{c['native']:,}", *(f"{c[m] / c['native']:.4f}" for m in counted)] for p, c in counts.items()
         ]
@@ -124,6 +135,15 @@ def by_threads(modes, all_times):
     said = ", ".join(f"{count} with {threads} threads" for threads, count in counts.items())
     header = [f"{mode}, {threads}" for mode, threads in columns]
     return [f"Medians; repetitions: {said}.", "", *table(["program", *header], rows)]
+
+
+def epochs(modes, ratios):
+    """The ratios of the build with markers, and the worst of each mode."""
+    rows = [[program, *(ratio(of[mode]) for mode in modes.epochs)] for program, of in ratios.items()]
+    rows.append(["**geometric mean**", *(ratio(geometric_means(ratios, mode)) for mode in modes.epochs)])
+    worst = [max((figures.median(of[mode]), program) for program, of in ratios.items()) for mode in modes.epochs]
+    rows.append(["worst", *(f"{value:.3f} ({program})" for value, program in worst)])
+    return table(["program", *modes.epochs], rows)
 
 
 def targets(others, ratios, means):

@@ -12,8 +12,10 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/raw_ostream.h"
 #include "shared.h"
 
@@ -89,6 +91,28 @@ bool cov_linked_add(CovLinked *linked, CovText name, CovText bitcode, void (*tak
   }
   return true;
 }
+
+bool cov_linked_read(CovLinked *linked, CovText name, CovText ir, void (*take)(void *, CovText), void *context) {
+  std::unique_ptr<MemoryBuffer> Copy = MemoryBuffer::getMemBufferCopy(str(ir), str(name));
+  SMDiagnostic Complaint;
+  linked->Complaints.clear();
+  std::unique_ptr<Module> Read = parseIR(Copy->getMemBufferRef(), Complaint, linked->Context);
+  if (!Read) {
+    std::string Text;
+    raw_string_ostream Out(Text);
+    if (Complaint.getLineNo() > 0)
+      Out << "line " << Complaint.getLineNo() << ": ";
+    Out << Complaint.getMessage();
+    give(Out.str(), take, context);
+    return false;
+  }
+  linked->Links.reset();
+  linked->Whole = std::move(Read);
+  linked->Links = std::make_unique<Linker>(*linked->Whole);
+  return true;
+}
+
+LLVMModuleRef cov_linked_module(CovLinked *linked) { return wrap(linked->Whole.get()); }
 
 void cov_linked_undefined(CovLinked *linked, void (*take)(void *, CovText), void *context) {
   for (const GlobalValue &Global : linked->Whole->global_values()) {

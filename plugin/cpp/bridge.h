@@ -43,6 +43,8 @@ enum CovFunctionFlags : uint32_t {
   COV_INT_OF_PTR = 1 << 10,    // i32 (ptr)
   COV_VOID_OF_PTR = 1 << 11,   // void (ptr)
   COV_VARIADIC = 1 << 12,
+  COV_EXACT = 1 << 13,         // a body that no other unit's copy can take the place of
+  COV_RESOLVER = 1 << 14,      // chooses what an ifunc is: runs while the program is still being relocated
 };
 
 struct CovFunction {
@@ -62,6 +64,7 @@ enum CovInstFlags : uint8_t {
   COV_GUARDED = 1 << 3,        // a marker that cov_guard_call did
   COV_TAIL_RECURSIVE = 1 << 4, // returns what it may get from the same function: optimizers make it a jump
   COV_NO_ARGUMENTS = 1 << 5,
+  COV_NORETURN = 1 << 6,
 };
 
 /// A call or a return.
@@ -78,6 +81,7 @@ struct CovInst {
 enum CovWord : uint8_t { COV_PTR, COV_INT, COV_UINT, COV_ULONG, COV_SITE, COV_VOID, COV_NEVER };
 
 enum CovSeverity : uint8_t { COV_ERROR, COV_WARNING };
+enum CovRemark : uint8_t { COV_DONE, COV_MISSED, COV_ANALYSIS };
 
 // --- Reading ------------------------------------------------------------------------------------------------
 
@@ -106,6 +110,66 @@ bool cov_address_used(LLVMValueRef function, LLVMValueRef *first);
 void cov_section_data(LLVMModuleRef module, CovText section, void (*visit)(void *, CovText), void *context);
 bool cov_has_flag(LLVMModuleRef module, CovText flag);
 
+// --- Control flow -------------------------------------------------------------------------------------------
+
+enum CovEnd : uint8_t { COV_END_GOES_ON, COV_END_RETURNS, COV_END_UNWINDS };
+
+/// A block; blocks are numbered from the entry in the function's order.
+struct CovBlock {
+  LLVMValueRef start;          // the first place where a call can be put; null if there is none
+  const uint32_t *next;        // successors; of an invoke the normal one comes first
+  size_t next_count;
+  const LLVMValueRef *calls;   // as cov_scan gives them, without returns, and those that cov_resumes knows
+  size_t call_count;
+  CovEnd end;
+  bool is_guard;               // ends in covsched-lower's test; `next` is where it leads when all markers are wanted
+};
+
+/// A natural loop; loops are numbered in the order in which they are visited.
+struct CovLoop {
+  uint32_t header;
+  const uint32_t *blocks;
+  size_t block_count;
+  const uint32_t *latches;
+  size_t latch_count;
+  const uint32_t *inner;       // the loops directly inside
+  size_t inner_count;
+  LLVMMetadataRef location;    // where it starts in the source; null if unknown
+  bool waits_for_memory;       // an exit depends on what it reads from an atomic or volatile variable
+  bool may_go_on;              // has no exit, or one that depends on what creating or joining a thread gave
+};
+
+/// A cycle with several entries; the flags are as those of a loop.
+struct CovIrreducible {
+  const uint32_t *blocks;
+  size_t block_count;
+  bool waits_for_memory;
+  bool may_go_on;
+};
+
+struct CovFlowVisitor {
+  void (*block)(void *, const CovBlock *);
+  void (*loop)(void *, const CovLoop *);                       // inner ones first
+  void (*irreducible)(void *, const CovIrreducible *);         // outermost ones
+  bool (*is_thread_call)(CovText);                             // by name: creates or joins threads
+};
+
+void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *context);
+CovLocation cov_place_location(LLVMMetadataRef place);
+/// False if the argument is no integer constant.
+bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value);
+size_t cov_argument_count(LLVMValueRef call);
+enum CovResumes : uint8_t { COV_NO_RESUME, COV_RESUME_CALLED, COV_RESUME_INVOKED };
+/// Whether this is one of LLVM's own functions that run a coroutine: llvm.coro.resume or llvm.coro.destroy.
+CovResumes cov_resumes(LLVMValueRef call);
+/// Calls of one shape may reach the same functions.
+uintptr_t cov_call_shape(LLVMValueRef call);
+/// Whether this call through a pointer fits the function by its type.
+bool cov_call_may_reach(LLVMValueRef call, LLVMValueRef function);
+/// Whether a pointer to the function may be called: its address is used other than to call it, to list it for LLVM,
+/// or to start a thread with (`starts` knows, by name and argument).
+bool cov_address_taken(LLVMValueRef function, bool (*starts)(CovText, size_t));
+
 // --- Changing -----------------------------------------------------------------------------------------------
 
 /// Declares a hook; null if its name is taken by something else. `marker`: touches only memory of its own,
@@ -131,6 +195,10 @@ LLVMValueRef cov_make_wrapper(LLVMModuleRef module, CovText name, LLVMValueRef h
 /// Replaces what `cov_address_used` finds.
 void cov_replace_address(LLVMValueRef function, LLVMValueRef wrapper);
 void cov_mark_instrumented(LLVMValueRef function);
+/// Gives an instruction a place in the source that CovLoop gave.
+void cov_set_place(LLVMValueRef inst, LLVMMetadataRef place);
+/// The function may now call markers, whatever its attributes said about memory and synchronization.
+void cov_allow_markers(LLVMValueRef function);
 void cov_set_flag(LLVMModuleRef module, CovText flag);
 /// A private constant in a section, 8-aligned. `retain`: linkers keep it too, not only the compiler.
 void cov_add_section_data(LLVMModuleRef module, CovText name, CovText section, CovText bytes, bool retain);
@@ -150,15 +218,84 @@ void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, CovText message);
 void cov_demangle(CovText name, void (*take)(void *, CovText), void *context);
 
+/// An optimization remark of `sync-unroll` at a DILocation, which may be null.
+void cov_remark(LLVMValueRef function, LLVMMetadataRef place, CovRemark kind, CovText message);
+
+// --- Unrolling ----------------------------------------------------------------------------------------------
+
+/// What became of a loop.
+enum CovUnrolled : uint8_t {
+  COV_NOT_UNROLLED,            // never given out
+  COV_UNROLLED_FULLY,          // `times` iterations, no loop is left
+  COV_UNROLLED_FULLY_AT_MOST,  // the same with exits between them
+  COV_UNROLLED_CONSTANT,       // the number of iterations is a constant: no remainder
+  COV_UNROLLED_REMAINDER,      // what does not divide runs in a loop of its own, or once if `times` is 2
+  COV_UNROLLED_EXITS,          // every copy has all exits
+  COV_LEFT_OPTNONE,
+  COV_LEFT_COROUTINE,
+  COV_LEFT_FUNCLETS,
+  COV_LEFT_RETURNS_TWICE,
+  COV_LEFT_DONE,               // cov_unroll did it before
+  COV_LEFT_DISABLED,           // llvm.loop.unroll.disable
+  COV_LEFT_LANDING_HEADER,     // begins where an exception lands
+  COV_LEFT_ADDRESS_TAKEN,      // of a block
+  COV_LEFT_INDIRECTBR,
+  COV_LEFT_CALLBR,
+  COV_LEFT_NODUPLICATE,
+  COV_LEFT_CONVERGENT,
+  COV_LEFT_TOO_LARGE,
+  COV_LEFT_REFUSED,            // LLVM's unroller did not want it
+};
+
+struct CovLoopToUnroll {
+  uint32_t header;    // its place among the function's blocks
+  bool keeps_header;  // whoever comes to the loop must still come to its header: no remainder, which could be all
+};
+
+struct CovLoopResult {
+  uint32_t header;  // as it was given
+  uint32_t times;
+  CovUnrolled result;
+};
+
+/// Unrolls loops of a function, inner ones first. A call of
+/// `marker` in a loop's header is then once in what is left of the loop, and once in the remainder. If no loop can be
+/// unrolled, the function is not changed; false then. A header without loop is passed over. `heed_disabled`:
+/// llvm.loop.unroll.disable is an obstacle.
+bool cov_unroll(LLVMValueRef function, const CovLoopToUnroll *loops, size_t count, uint32_t factor,
+                bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
+                void *context);
+/// Whether there are several loops with metadata and all have llvm.loop.unroll.disable, those aside that are done.
+bool cov_disables_all_unrolling(LLVMModuleRef module);
+
+// --- Counting -----------------------------------------------------------------------------------------------
+
+/// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.
+LLVMValueRef cov_thread_counter(LLVMModuleRef module, CovText name);
+/// Every block of a function adds the number of its instructions to the counter. False if it was done before, or if
+/// the function has no place for it.
+bool cov_count_instructions(LLVMValueRef function, LLVMValueRef counter);
+
 // --- Passes -------------------------------------------------------------------------------------------------
 
-enum CovPass : uint8_t { COV_NO_PASS, COV_INSTRUMENT, COV_LOWER, COV_PRINT_SITES };
+enum CovPass : uint8_t {
+  COV_NO_PASS,
+  COV_INSTRUMENT,
+  COV_LOWER,
+  COV_PRINT_SITES,
+  COV_EPOCH_MARKERS,
+  COV_SYNC_UNROLL,
+  COV_PRINT_EPOCHS,
+  COV_VERIFY_EPOCHS,
+};
 
 struct CovPassCallbacks {
   /// Reads one element of -passes; gives the pass's parameters, which `drop` frees.
   CovPass (*parse)(CovText text, void **parameters);
   /// The same for a pass at an extension point.
   void *(*from_environment)(CovPass pass);
+  /// The passes to run before COV_INSTRUMENT there, by number from 0; COV_NO_PASS after the last.
+  CovPass (*before)(size_t number, void **parameters);
   /// Runs it; true if the module changed.
   bool (*run)(CovPass pass, const void *parameters, LLVMModuleRef module);
   void (*drop)(void *parameters);
@@ -177,6 +314,11 @@ void cov_linked_drop(CovLinked *linked);
 /// Links bitcode in. False and a message if it cannot be read or does not fit.
 bool cov_linked_add(CovLinked *linked, CovText name, CovText bitcode, void (*take)(void *, CovText),
                     void *context);
+/// Bitcode or text takes the place of the module, as it is: linking would leave out what nobody uses. False and a
+/// message if it cannot be read.
+bool cov_linked_read(CovLinked *linked, CovText name, CovText ir, void (*take)(void *, CovText), void *context);
+/// The module, which `linked` keeps.
+LLVMModuleRef cov_linked_module(CovLinked *linked);
 /// Names of what is used and not defined.
 void cov_linked_undefined(CovLinked *linked, void (*take)(void *, CovText), void *context);
 /// False and a message if the verifier finds something.

@@ -312,6 +312,18 @@ void cov_mark_instrumented(LLVMValueRef function) {
   unwrap<Function>(function)->addFnAttr(covsched::InstrumentedAttribute);
 }
 
+void cov_set_place(LLVMValueRef inst, LLVMMetadataRef place) {
+  unwrap<Instruction>(inst)->setDebugLoc(DebugLoc(cast<DILocation>(unwrap(place))));
+}
+
+void cov_allow_markers(LLVMValueRef function) {
+  auto *F = unwrap<Function>(function);
+  F->removeFnAttr(Attribute::NoSync);
+  F->removeFnAttr(Attribute::Speculatable);
+  if (F->getMemoryEffects() != MemoryEffects::unknown())
+    F->setMemoryEffects(F->getMemoryEffects() | MemoryEffects::inaccessibleMemOnly());
+}
+
 void cov_set_flag(LLVMModuleRef module, CovText flag) {
   Module &M = *unwrap(module);
   if (!M.getModuleFlag(str(flag)))

@@ -31,15 +31,35 @@ struct RustPass : PassInfoMixin<Self> {
   std::shared_ptr<void> Parameters;
 };
 
-struct InstrumentPass : RustPass<InstrumentPass, COV_INSTRUMENT> {
-  using RustPass::RustPass;
-};
-struct LowerPass : RustPass<LowerPass, COV_LOWER> {
-  using RustPass::RustPass;
-};
-struct PrintSitesPass : RustPass<PrintSitesPass, COV_PRINT_SITES> {
-  using RustPass::RustPass;
-};
+#define COV_PASSES(PASS)                                          \
+  PASS(InstrumentPass, COV_INSTRUMENT, "covsched-instrument")     \
+  PASS(LowerPass, COV_LOWER, "covsched-lower")                    \
+  PASS(PrintSitesPass, COV_PRINT_SITES, "print<covsched-sites>")  \
+  PASS(EpochMarkersPass, COV_EPOCH_MARKERS, "epoch-markers")      \
+  PASS(SyncUnrollPass, COV_SYNC_UNROLL, "sync-unroll")            \
+  PASS(PrintEpochsPass, COV_PRINT_EPOCHS, "print<covsched-epochs>") \
+  PASS(VerifyEpochsPass, COV_VERIFY_EPOCHS, "verify<covsched-epochs>")
+
+// LLVM asks a pass's type for its name, so each has a type of its own.
+#define COV_PASS_TYPE(Type, Kind, Name)   \
+  struct Type : RustPass<Type, Kind> {    \
+    using RustPass::RustPass;             \
+  };
+COV_PASSES(COV_PASS_TYPE)
+
+/// Adds a pass with its parameters; false if there is none.
+static bool addPass(ModulePassManager &MPM, const CovPassCallbacks &Callbacks, CovPass Pass, void *Parameters) {
+  switch (Pass) {
+#define COV_ADD_PASS(Type, Kind, Name)          \
+  case Kind:                                    \
+    MPM.addPass(Type(Callbacks, Parameters));   \
+    return true;
+    COV_PASSES(COV_ADD_PASS)
+  case COV_NO_PASS:
+    break;
+  }
+  return false;
+}
 
 }  // namespace covsched
 
@@ -49,31 +69,24 @@ extern "C" void cov_register_passes(void *pass_builder, const CovPassCallbacks *
 
   // So that -print-after=covsched-instrument and the like know them.
   if (PassInstrumentationCallbacks *PIC = Builder.getPassInstrumentationCallbacks()) {
-    PIC->addClassToPassName(covsched::InstrumentPass::name(), "covsched-instrument");
-    PIC->addClassToPassName(covsched::LowerPass::name(), "covsched-lower");
-    PIC->addClassToPassName(covsched::PrintSitesPass::name(), "print<covsched-sites>");
+#define COV_NAME_PASS(Type, Kind, Name) PIC->addClassToPassName(covsched::Type::name(), Name);
+    COV_PASSES(COV_NAME_PASS)
   }
 
   Builder.registerPipelineParsingCallback(
       [Callbacks](StringRef Name, ModulePassManager &MPM, ArrayRef<PassBuilder::PipelineElement>) {
         void *Parameters = nullptr;
-        switch (Callbacks.parse({Name.data(), Name.size()}, &Parameters)) {
-        case COV_INSTRUMENT:
-          MPM.addPass(covsched::InstrumentPass(Callbacks, Parameters));
-          return true;
-        case COV_LOWER:
-          MPM.addPass(covsched::LowerPass(Callbacks, Parameters));
-          return true;
-        case COV_PRINT_SITES:
-          MPM.addPass(covsched::PrintSitesPass(Callbacks, Parameters));
-          return true;
-        case COV_NO_PASS:
-          break;
-        }
-        return false;
+        CovPass Pass = Callbacks.parse({Name.data(), Name.size()}, &Parameters);
+        return covsched::addPass(MPM, Callbacks, Pass, Parameters);
       });
 
   auto Instrument = [Callbacks](ModulePassManager &MPM, OptimizationLevel) {
+    for (size_t Number = 0;; ++Number) {
+      void *Parameters = nullptr;
+      CovPass Pass = Callbacks.before(Number, &Parameters);
+      if (!covsched::addPass(MPM, Callbacks, Pass, Parameters))
+        break;
+    }
     MPM.addPass(covsched::InstrumentPass(Callbacks, Callbacks.from_environment(COV_INSTRUMENT)));
   };
   auto Lower = [Callbacks](ModulePassManager &MPM, OptimizationLevel) {

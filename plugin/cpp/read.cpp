@@ -45,6 +45,8 @@ static uint32_t functionFlags(const Function &F) {
   set(covsched::isInstrumented(F), COV_INSTRUMENTED);
   set(cannotSync(F.onlyReadsMemory(), F.hasFnAttribute(Attribute::NoSync)), COV_CANNOT_SYNC);
   set(F.isVarArg(), COV_VARIADIC);
+  set(F.hasExactDefinition(), COV_EXACT);
+  set(any_of(F.users(), [](const User *Who) { return isa<GlobalIFunc>(Who); }), COV_RESOLVER);
   FunctionType *Type = F.getFunctionType();
   if (!F.isVarArg() && Type->getNumParams() == 1 && Type->getParamType(0)->isPointerTy()) {
     llvm::Type *Result = Type->getReturnType();
@@ -188,6 +190,8 @@ void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), voi
         Facts.flags |= COV_MUSTTAIL;
       if (isTailRecursive(*Call, Facts.named ? unwrap(Facts.named) : nullptr))
         Facts.flags |= COV_TAIL_RECURSIVE;
+      if (Call->doesNotReturn())
+        Facts.flags |= COV_NORETURN;
       if (Call->arg_empty())
         Facts.flags |= COV_NO_ARGUMENTS;
       if (Call->hasFnAttr(Attribute::ReturnsTwice))

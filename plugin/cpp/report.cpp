@@ -2,6 +2,7 @@
 
 #include "bridge.h"
 #include "llvm-c/Core.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -55,6 +56,29 @@ void cov_diagnose(LLVMModuleRef module, LLVMValueRef at, CovSeverity severity, C
   else if (DISubprogram *Program = F->getSubprogram())
     Location = DiagnosticLocation(Program);
   Context.diagnose(DiagnosticInfoUnsupported(*F, Message, Location, Severity));
+}
+
+void cov_remark(LLVMValueRef function, LLVMMetadataRef place, CovRemark kind, CovText message) {
+  constexpr const char *Pass = "sync-unroll";
+  Function &F = *unwrap<Function>(function);
+  DiagnosticLocation Where;
+  if (auto *Location = cast_or_null<DILocation>(unwrap(place)))
+    Where = DiagnosticLocation(DebugLoc(Location));
+  else if (DISubprogram *Program = F.getSubprogram())
+    Where = DiagnosticLocation(Program);
+  OptimizationRemarkEmitter Emitter(&F);
+  const BasicBlock *Region = &F.getEntryBlock();
+  switch (kind) {
+  case COV_DONE:
+    Emitter.emit([&] { return OptimizationRemark(Pass, "Unrolled", Where, Region) << str(message); });
+    break;
+  case COV_MISSED:
+    Emitter.emit([&] { return OptimizationRemarkMissed(Pass, "NotUnrolled", Where, Region) << str(message); });
+    break;
+  case COV_ANALYSIS:
+    Emitter.emit([&] { return OptimizationRemarkAnalysis(Pass, "LeftAlone", Where, Region) << str(message); });
+    break;
+  }
 }
 
 void cov_demangle(CovText name, void (*take)(void *, CovText), void *context) {

@@ -2,6 +2,7 @@
 //! linked into one module.
 
 use crate::ir::bridge::{self, collect_bytes, RawLinked, Text};
+use crate::ir::Module;
 use covsched_core::rawlog::Plain;
 use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, SECTION, VERSION};
 use std::mem::size_of;
@@ -142,6 +143,12 @@ impl Linked {
         names
     }
 
+    /// The module.
+    pub fn module(&self) -> Module<'_> {
+        // SAFETY: see above; the module lives as long as what it is borrowed from.
+        unsafe { Module::from_raw(bridge::cov_linked_module(self.0)) }
+    }
+
     /// Runs LLVM's verifier.
     pub fn verify(&self) -> Result<(), BitcodeError> {
         // SAFETY: see above.
@@ -178,6 +185,21 @@ pub fn link(parts: &[Part<'_>]) -> Result<Linked, BitcodeError> {
         }
     }
     Ok(linked)
+}
+
+/// Reads a file's bitcode or text as the whole program; `name` is for messages.
+pub fn read(name: &str, ir: &[u8]) -> Result<Linked, BitcodeError> {
+    // SAFETY: as in `link`.
+    let linked = Linked(unsafe { bridge::cov_linked_new() });
+    // SAFETY: see above; LLVM copies the bytes.
+    let (texts, fine) = collect_bytes(|take, context| unsafe {
+        bridge::cov_linked_read(linked.0, Text::new(name), Text::new(ir), take, context)
+    });
+    if fine {
+        Ok(linked)
+    } else {
+        Err(BitcodeError::Link { unit: name.to_owned(), reason: lossy(texts) })
+    }
 }
 
 #[cfg(test)]
@@ -239,6 +261,20 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         assert!(written.starts_with(b"BC\xc0\xde"));
         assert!(matches!(linked.write(Path::new("/nowhere/x.bc")), Err(BitcodeError::Write { .. })));
+    }
+
+    #[test]
+    fn text_and_bitcode_are_read_and_what_is_wrong_has_its_line() {
+        let read_text = read("main.ll", MAIN.as_bytes()).unwrap();
+        read_text.verify().unwrap();
+        assert!(read_text.undefined().contains(&"pthread_mutex_lock".to_owned()));
+        let (section, _) = compile(MAIN);
+        let bitcode = read("main.bc", split(&section).unwrap()[0].bitcode).unwrap();
+        assert_eq!(bitcode.undefined(), link(&split(&section).unwrap()).unwrap().undefined());
+        let error = read("bad.ll", b"define void @f() {\n  nonsense\n}\n").unwrap_err().to_string();
+        assert!(error.starts_with("bad.ll: line 2: "), "{error}");
+        let error = read("bad.bc", b"BC\xc0\xde\x35\x14").unwrap_err().to_string();
+        assert!(error.starts_with("bad.bc: "), "{error}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! libcovsched.so: everything of covsched that reads or writes LLVM IR. The CLI uses it as an rlib.
 //!
 //! - [`parameters`]: the passes by name
-//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`]: what the passes do with it; [`report`]
+//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`], [`epoch`]: what the passes do with it; [`report`]
 //! - [`bitcode`]: the whole program's bitcode, from an executable
 //!
 //! This file registers the passes, and catches panics at the C boundary: a bug in covsched is an LLVM error.
@@ -12,6 +12,7 @@
 
 pub mod analysis;
 pub mod bitcode;
+pub mod epoch;
 pub mod instrument;
 pub mod ir;
 pub mod parameters;
@@ -41,6 +42,10 @@ fn raw_pass(pass: &Pass) -> u8 {
         Pass::Instrument(_) => 1,
         Pass::Lower => 2,
         Pass::PrintSites => 3,
+        Pass::EpochMarkers(_) => 4,
+        Pass::SyncUnroll(_) => 5,
+        Pass::PrintEpochs(_) => 6,
+        Pass::VerifyEpochs(_) => 7,
     }
 }
 
@@ -86,10 +91,25 @@ extern "C" fn pass_from_environment(pass: u8) -> *mut c_void {
     let told = if pass == raw_pass(&Pass::Lower) {
         Ok(Pass::Lower)
     } else {
-        let text = std::env::var_os(parameters::ENVIRONMENT).unwrap_or_default();
-        parameters::parse_environment(&text.to_string_lossy()).map(Pass::Instrument)
+        environment().map(|asked| Pass::Instrument(asked.instrument))
     };
     into_raw(told)
+}
+
+/// The passes to run before a module is instrumented, by number; 0 after the last. What is wrong with the environment
+/// is reported when `covsched-instrument` runs.
+extern "C" fn pass_before(number: usize, parameters: *mut *mut c_void) -> u8 {
+    let Some(pass) = environment().ok().and_then(|asked| asked.before.get(number).copied()) else {
+        return 0;
+    };
+    // SAFETY: the bridge gives a place for the pointer.
+    unsafe { *parameters = into_raw(Ok(pass)) };
+    raw_pass(&pass)
+}
+
+fn environment() -> Result<parameters::Asked, ParameterError> {
+    let text = std::env::var_os(parameters::ENVIRONMENT).unwrap_or_default();
+    parameters::parse_environment(&text.to_string_lossy())
 }
 
 extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) -> bool {
@@ -100,6 +120,16 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
         Ok(Pass::Lower) => instrument::lower::lower(module),
         Ok(Pass::PrintSites) => {
             instrument::print::print_sites(module);
+            false
+        }
+        Ok(Pass::EpochMarkers(options)) => epoch::place_markers(module, *options),
+        Ok(Pass::SyncUnroll(options)) => epoch::unroll(module, *options),
+        Ok(Pass::PrintEpochs(options)) => {
+            epoch::print_epochs(module, *options);
+            false
+        }
+        Ok(Pass::VerifyEpochs(options)) => {
+            epoch::verify_epochs(module, *options);
             false
         }
         Err(error) => {
@@ -136,6 +166,7 @@ extern "C" fn register(pass_builder: *mut c_void) {
     let callbacks = PassCallbacks {
         parse: parse_pass,
         from_environment: pass_from_environment,
+        before: pass_before,
         run: run_pass,
         drop: drop_parameters,
     };

@@ -16,6 +16,44 @@ pub struct InstrumentOptions {
     pub verbose: bool,
 }
 
+/// What `epoch-markers` takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct EpochOptions {
+    /// `no-trivial`: loops that only wait on condition variables, only create or only join get markers too.
+    pub no_trivial: bool,
+    /// `no-covered`: so do loops in which another marker must execute.
+    pub no_covered: bool,
+    /// `no-barrier`: so do loops in which a barrier must execute.
+    pub no_barrier: bool,
+    /// `whole-program`: the module is all of the program but its libraries: a pointer is one of the module's own
+    /// functions or a known library function, and what is not defined here is a library's.
+    pub whole_program: bool,
+    /// `count-instructions`: the program counts its instructions, for `epoch-instructions` and `epoch-balance`.
+    pub count_instructions: bool,
+    /// `verbose`: one line a unit that counts markers, loops without and limits.
+    pub verbose: bool,
+}
+
+/// What `sync-unroll` takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnrollOptions {
+    /// `factor=N`, at least 2: how many iterations one of the unrolled loop has.
+    pub factor: u32,
+    /// `whole-program`: as for `epoch-markers`.
+    pub whole_program: bool,
+    /// `verbose`: one line a loop that says what was done.
+    pub verbose: bool,
+}
+
+/// What `print<covsched-epochs>` takes, after a semicolon: `print<covsched-epochs;json;whole-program>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PrintOptions {
+    /// `json`: as `covsched epochs --format json`.
+    pub json: bool,
+    /// The rest: as for `epoch-markers`.
+    pub epochs: EpochOptions,
+}
+
 /// A pass with its parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pass {
@@ -25,6 +63,23 @@ pub enum Pass {
     Lower,
     /// `print<covsched-sites>`.
     PrintSites,
+    /// `epoch-markers`.
+    EpochMarkers(EpochOptions),
+    /// `sync-unroll`.
+    SyncUnroll(UnrollOptions),
+    /// `print<covsched-epochs>`.
+    PrintEpochs(PrintOptions),
+    /// `verify<covsched-epochs>`; takes `whole-program`.
+    VerifyEpochs(EpochOptions),
+}
+
+/// The passes that an environment asks for.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Asked {
+    /// `epoch-markers` and `sync-unroll`, in order: they run before the module is instrumented.
+    pub before: Vec<Pass>,
+    /// What `covsched-instrument` takes.
+    pub instrument: InstrumentOptions,
 }
 
 /// What is wrong with a pass's parameters.
@@ -45,6 +100,15 @@ pub enum ParameterError {
         pass: &'static str,
         /// The flag.
         parameter: String,
+    },
+    /// A parameter has no value, or one that is not allowed.
+    BadValue {
+        /// The pass.
+        pass: &'static str,
+        /// The parameter as given.
+        parameter: String,
+        /// What is allowed.
+        expected: &'static str,
     },
     /// `<` without its `>`.
     NotClosed {
@@ -70,10 +134,14 @@ impl fmt::Display for ParameterError {
             ParameterError::TakesNoValue { pass, parameter } => {
                 write!(f, "{pass}: parameter '{parameter}' takes no value")
             }
+            ParameterError::BadValue { pass, parameter, expected } => {
+                write!(f, "{pass}: '{parameter}': expected {expected}")
+            }
             ParameterError::NotClosed { text } => write!(f, "'{text}': '<' without '>'"),
             ParameterError::UnknownPass { text } => write!(
                 f,
-                "'{text}' is no pass of covsched; known: {INSTRUMENT}, {LOWER} (each with <parameters>)"
+                "'{text}' is no pass of covsched that can be asked for here; known: {INSTRUMENT}, {LOWER}, \
+                 {EPOCH_MARKERS}, {SYNC_UNROLL} (each with <parameters>)"
             ),
         }
     }
@@ -82,6 +150,10 @@ impl fmt::Display for ParameterError {
 const INSTRUMENT: &str = "covsched-instrument";
 const LOWER: &str = "covsched-lower";
 const PRINT_SITES: &str = "print<covsched-sites>";
+const EPOCH_MARKERS: &str = "epoch-markers";
+const SYNC_UNROLL: &str = "sync-unroll";
+const PRINT_EPOCHS: &str = "print<covsched-epochs>";
+const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
@@ -104,22 +176,96 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
         }
         return Ok(Some(Pass::Lower));
     }
+    if let Some(parameters) = parameters_of(text, EPOCH_MARKERS)? {
+        let mut options = EpochOptions::default();
+        for parameter in parameters {
+            options.set(flag(EPOCH_MARKERS, parameter, EpochOptions::FLAGS)?);
+        }
+        return Ok(Some(Pass::EpochMarkers(options)));
+    }
+    if let Some(parameters) = parameters_of(text, SYNC_UNROLL)? {
+        return parse_unroll(parameters).map(|options| Some(Pass::SyncUnroll(options)));
+    }
+    if let Some(parameters) = parameters_inside(text, PRINT_EPOCHS)? {
+        let mut options = PrintOptions::default();
+        for parameter in parameters {
+            match flag(PRINT_EPOCHS, parameter, PrintOptions::FLAGS)? {
+                "json" => options.json = true,
+                name => options.epochs.set(name),
+            }
+        }
+        return Ok(Some(Pass::PrintEpochs(options)));
+    }
+    if let Some(parameters) = parameters_inside(text, VERIFY_EPOCHS)? {
+        let mut options = EpochOptions::default();
+        for parameter in parameters {
+            options.set(flag(VERIFY_EPOCHS, parameter, &["whole-program"])?);
+        }
+        return Ok(Some(Pass::VerifyEpochs(options)));
+    }
     Ok(None)
 }
 
-/// What the environment's text says about `covsched-instrument`, the one pass there with parameters.
-pub fn parse_environment(text: &str) -> Result<InstrumentOptions, ParameterError> {
-    let mut options = InstrumentOptions::default();
+impl EpochOptions {
+    const FLAGS: &'static [&'static str] =
+        &["no-trivial", "no-covered", "no-barrier", "whole-program", "count-instructions", "verbose"];
+
+    fn set(&mut self, flag: &str) {
+        match flag {
+            "no-trivial" => self.no_trivial = true,
+            "no-covered" => self.no_covered = true,
+            "no-barrier" => self.no_barrier = true,
+            "whole-program" => self.whole_program = true,
+            "count-instructions" => self.count_instructions = true,
+            _ => self.verbose = true,
+        }
+    }
+}
+
+impl PrintOptions {
+    const FLAGS: &'static [&'static str] =
+        &["json", "no-trivial", "no-covered", "no-barrier", "whole-program"];
+}
+
+fn parse_unroll<'a>(parameters: impl Iterator<Item = &'a str>) -> Result<UnrollOptions, ParameterError> {
+    let mut factor = None;
+    let mut options = UnrollOptions { factor: 0, whole_program: false, verbose: false };
+    let bad = |parameter: &str| ParameterError::BadValue {
+        pass: SYNC_UNROLL,
+        parameter: parameter.to_owned(),
+        expected: "factor=N with N from 2 to 1024",
+    };
+    for parameter in parameters {
+        match parameter.strip_prefix("factor=") {
+            Some(value) => {
+                let value = value.parse().ok().filter(|value| (2..=1024).contains(value));
+                factor = Some(value.ok_or_else(|| bad(parameter))?);
+            }
+            None if parameter == "factor" => return Err(bad(parameter)),
+            None => match flag(SYNC_UNROLL, parameter, &["factor=N", "whole-program", "verbose"])? {
+                "whole-program" => options.whole_program = true,
+                _ => options.verbose = true,
+            },
+        }
+    }
+    options.factor = factor.ok_or_else(|| bad(""))?;
+    Ok(options)
+}
+
+/// What the environment's text asks for.
+pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
+    let mut asked = Asked::default();
     for element in text.split(',').map(str::trim).filter(|element| !element.is_empty()) {
         match parse(element)? {
-            Some(Pass::Instrument(given)) => options = given,
+            Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
-            Some(Pass::PrintSites) | None => {
+            Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
+            Some(Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_)) | None => {
                 return Err(ParameterError::UnknownPass { text: element.to_owned() })
             }
         }
     }
-    Ok(options)
+    Ok(asked)
 }
 
 /// The parts between `<` and `>` if the text names this pass.
@@ -130,6 +276,22 @@ fn parameters_of<'a>(
     let inside = match text.strip_prefix(pass) {
         Some("") => "",
         Some(rest) if rest.starts_with('<') => match rest[1..].strip_suffix('>') {
+            Some(inside) => inside,
+            None => return Err(ParameterError::NotClosed { text: text.to_owned() }),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(inside.split(';').map(str::trim).filter(|part| !part.is_empty())))
+}
+
+/// The parts after the first semicolon if the text is this pass, whose name ends in `>`.
+fn parameters_inside<'a>(
+    text: &'a str,
+    pass: &str,
+) -> Result<Option<impl Iterator<Item = &'a str>>, ParameterError> {
+    let inside = match text.strip_prefix(pass.trim_end_matches('>')) {
+        Some(">") => "",
+        Some(rest) if rest.starts_with(';') => match rest.strip_suffix('>') {
             Some(inside) => inside,
             None => return Err(ParameterError::NotClosed { text: text.to_owned() }),
         },
@@ -197,12 +359,46 @@ mod tests {
     }
 
     #[test]
+    fn parameters_stand_inside_the_brackets_of_printers() {
+        let epochs = EpochOptions { no_covered: true, whole_program: true, ..EpochOptions::default() };
+        assert_eq!(
+            parse("print<covsched-epochs;json;no-covered;whole-program>"),
+            Ok(Some(Pass::PrintEpochs(PrintOptions { json: true, epochs })))
+        );
+        assert_eq!(parse("verify<covsched-epochs>"), Ok(Some(Pass::VerifyEpochs(EpochOptions::default()))));
+        assert_eq!(parse("print<covsched-epochs2>"), Ok(None));
+        assert!(matches!(parse("print<covsched-epochs;jso>"), Err(ParameterError::Unknown { .. })));
+    }
+
+    #[test]
+    fn an_unroll_factor_is_a_number_from_two_on() {
+        for text in ["sync-unroll", "sync-unroll<factor>", "sync-unroll<factor=1>", "sync-unroll<factor=x>"] {
+            assert!(matches!(parse(text), Err(ParameterError::BadValue { .. })), "{text}");
+        }
+        let options = UnrollOptions { factor: 8, whole_program: true, verbose: true };
+        assert_eq!(parse("sync-unroll<factor=8;whole-program;verbose>"), Ok(Some(Pass::SyncUnroll(options))));
+    }
+
+    #[test]
     fn the_environment_lists_passes() {
-        assert_eq!(parse_environment(""), Ok(InstrumentOptions::default()));
+        assert_eq!(parse_environment(""), Ok(Asked::default()));
+        let instrument = InstrumentOptions { no_bitcode: true, verbose: false };
         assert_eq!(
             parse_environment("covsched-instrument<no-bitcode>, covsched-lower"),
-            Ok(InstrumentOptions { no_bitcode: true, verbose: false })
+            Ok(Asked { before: vec![], instrument })
         );
+        let unroll = UnrollOptions { factor: 4, whole_program: false, verbose: false };
+        assert_eq!(
+            parse_environment("sync-unroll<factor=4>,epoch-markers"),
+            Ok(Asked {
+                before: vec![Pass::SyncUnroll(unroll), Pass::EpochMarkers(EpochOptions::default())],
+                instrument: InstrumentOptions::default(),
+            })
+        );
+        assert!(matches!(
+            parse_environment("print<covsched-epochs>"),
+            Err(ParameterError::UnknownPass { .. })
+        ));
         assert!(matches!(parse_environment("loom"), Err(ParameterError::UnknownPass { .. })));
         assert!(matches!(parse_environment("covsched-instrument<x>"), Err(ParameterError::Unknown { .. })));
     }

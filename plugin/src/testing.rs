@@ -1,6 +1,7 @@
 //! Modules for unit tests.
 
 use crate::ir::Module;
+use llvm_plugin::inkwell::llvm_sys::analysis::{LLVMVerifierFailureAction, LLVMVerifyModule};
 use llvm_plugin::inkwell::llvm_sys::core::{
     LLVMContextCreate, LLVMContextDispose, LLVMContextSetDiagnosticHandler,
     LLVMCreateMemoryBufferWithMemoryRangeCopy, LLVMDisposeMessage, LLVMDisposeModule,
@@ -21,7 +22,7 @@ extern "C" fn collect(info: LLVMDiagnosticInfoRef, context: *mut c_void) {
     }
 }
 
-/// Runs something on a module made of this text; gives what was reported meanwhile.
+/// Runs something on a module made of this text, which must leave a valid module; gives what was reported meanwhile.
 pub(crate) fn complaints(ir: &str, run: impl FnOnce(Module<'_>)) -> Vec<String> {
     let mut complaints: Vec<String> = Vec::new();
     // SAFETY: everything is made and freed here; the module outlives `run`.
@@ -34,6 +35,10 @@ pub(crate) fn complaints(ir: &str, run: impl FnOnce(Module<'_>)) -> Vec<String> 
         let failed = LLVMParseIRInContext(context, buffer, &mut module, &mut message);
         assert_eq!(failed, 0, "{}", CStr::from_ptr(message).to_string_lossy());
         run(Module::from_raw(module));
+        let failed =
+            LLVMVerifyModule(module, LLVMVerifierFailureAction::LLVMReturnStatusAction, &mut message);
+        assert_eq!(failed, 0, "{}", CStr::from_ptr(message).to_string_lossy());
+        LLVMDisposeMessage(message);
         LLVMDisposeModule(module);
         LLVMContextDispose(context);
     }

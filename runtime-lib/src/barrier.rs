@@ -10,11 +10,12 @@
 //! it followed the plan, else it is the last one.
 
 use crate::enforce::{self, turn};
+use crate::exports::is_barrier;
 use crate::gate::{self, Event};
 use crate::hook::{barrier_count, barrier_flags, Call};
 use crate::parking::{bucket, Node, Taken};
 use crate::threads::current;
-use crate::{clock, delay, interpose, real, sys};
+use crate::{clock, delay, epoch, interpose, real, sys};
 use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::hooks::Op;
@@ -80,25 +81,33 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
         step.and_then(|begin| thread.follower.peek_after(1).filter(|end| enforce::is_end_of(begin, end)));
     let planned = end_step.map_or(RESULT_PENDING, |end| end.result);
     let arrival =
-        Arrival { node: Node::new(object), released: AtomicU32::new(0), result: Cell::new(planned) };
+        Arrival { node: Node::new(object, thread), released: AtomicU32::new(0), result: Cell::new(planned) };
     let is_own = flags & FLAG_SHARED == 0;
-    let (begun, completed) = bucket(object).with(|queues| {
+    let (begun, completed, is_last) = bucket(object).with(|queues| {
         let (begun, _) =
             gate::ordered(thread, Clock(clock::last(object)), event.phase(Phase::Begin).result(0), |clock| {
                 clock::publish(object, clock)
             });
         if !is_own || queues.count(object, others) < others {
+            let mut is_last = false;
             if is_own {
                 // SAFETY: the arrival stays until it is released.
                 unsafe { queues.push(&arrival.node) };
+                is_last = is_barrier() && epoch::barrier::suspend(thread, site);
             }
-            return (begun, None);
+            return (begun, None, is_last);
         }
         let generation = queues.take(object, usize::MAX);
-        generation.for_each(|node| node.waker.set(begun.0));
+        generation.for_each(|node| {
+            node.waker.set(begun.0);
+            epoch::taken(node);
+        });
         settle(&arrival, &generation);
-        (begun, Some(generation))
+        (begun, Some(generation), false)
     });
+    if is_last {
+        epoch::barrier::begin_next(thread);
+    }
     if let Some(step) = step {
         enforce::done(thread, step);
     }
@@ -113,10 +122,13 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
                     sys::futex_wait(&arrival.released, 0);
                 }
             });
+            epoch::barrier::go_on(thread);
             (arrival.result.get(), arrival.node.waker.get())
         }
         // SAFETY: by the contract.
-        None => (unsafe { interpose::real_barrier_wait(barrier) }, clock::last(object)),
+        None => {
+            (epoch::outside(thread, || unsafe { interpose::real_barrier_wait(barrier) }), clock::last(object))
+        }
     };
     let event = event.phase(Phase::End).result(result);
     let step = step.and_then(|_| enforce::arrive(thread, event));
@@ -125,6 +137,7 @@ pub unsafe fn arrive(barrier: *mut c_void, site: SiteId) -> c_int {
         enforce::done_with(thread, step, event);
     }
     delay::point(thread);
+    epoch::left_program_barrier(thread, site);
     result
 }
 

@@ -22,7 +22,7 @@ use crate::hook::{
 use crate::log::Slot;
 use crate::parking::{bucket, Node};
 use crate::threads::{current, Thread};
-use crate::{clock, delay, exports, guard, interpose, real};
+use crate::{clock, delay, epoch, exports, guard, interpose, real};
 use core::cell::UnsafeCell;
 use covsched_core::hooks::Op;
 use covsched_core::plan::{DivergenceKind, Step, NONE, STEP_REFUSED, STEP_UNWOUND};
@@ -73,7 +73,7 @@ pub unsafe fn wait(op: Op, cond: *mut c_void, mutex: *mut c_void, limit: Limit, 
         let Some(thread) = current() else { return real_wait(cond, mutex, limit) };
         delay::point(thread);
         let waiter = Waiter {
-            node: Node::new(cond as usize),
+            node: Node::new(cond as usize, thread),
             sem: UnsafeCell::new(core::mem::zeroed()),
             op,
             site,
@@ -264,12 +264,15 @@ unsafe fn wait_in_queue(thread: &Thread, waiter: &Waiter) -> (c_int, bool) {
             give_up(waiter, true);
             return (unlocked, true);
         }
+        epoch::waiting::released(Op::pthread_mutex_unlock, waiter.mutex);
+        epoch::block_while_queued(thread, waiter.site, &waiter.node);
         let mut slept = guard::call(thread, sleep, wait_was_unwound, argument);
         // A signal that came at the same time as the deadline wins.
         if slept != 0 && !give_up(waiter, false) {
             slept = 0;
         }
-        let locked = real::pthread_mutex_lock(waiter.mutex);
+        epoch::barrier::go_on(thread);
+        let locked = epoch::lock_again(thread, waiter.mutex, waiter.site);
         (if locked != 0 { locked } else { slept }, false)
     }
 }
@@ -319,7 +322,10 @@ unsafe fn give_up(waiter: &Waiter, pass_on: bool) -> bool {
         let next = bucket.with(|queues| {
             // Who began to wait after the signal was not meant.
             let taken = queues.take_begun_before(waiter.cond as usize, 1, clock);
-            taken.for_each(|node| node.waker.set(clock));
+            taken.for_each(|node| {
+                node.waker.set(clock);
+                epoch::taken(node);
+            });
             taken
         });
         waiter.node.waker.set(0);
@@ -336,8 +342,9 @@ unsafe fn wait_was_unwound(thread: &Thread, waiter: *mut c_void) {
         let waiter = &*waiter.cast::<Waiter>().cast_const();
         turn::end_blocked(thread);
         give_up(waiter, true);
+        epoch::barrier::go_on(thread);
         let step = enforce::arrive(thread, waiter.event(Phase::End));
-        real::pthread_mutex_lock(waiter.mutex);
+        epoch::lock_again(thread, waiter.mutex, waiter.site);
         end(thread, waiter, 0, FLAG_UNWOUND);
         if let Some(step) = step {
             enforce::done(thread, step);
@@ -355,13 +362,16 @@ unsafe fn wait_in_glibc(thread: &Thread, waiter: &Waiter) -> c_int {
     }
     unsafe fn unwound(thread: &Thread, waiter: *mut c_void) {
         // glibc has locked the mutex already.
+        epoch::barrier::enter(thread);
         // SAFETY: as given below; its frame is still there.
         let waiter = unsafe { &*waiter.cast::<Waiter>().cast_const() };
         end(thread, waiter, 0, FLAG_UNWOUND);
         end_in_thread(thread, waiter, 0);
     }
     // SAFETY: by the contract of wait.
-    unsafe { guard::call(thread, body, unwound, waiter as *const Waiter as *mut c_void) }
+    epoch::outside(thread, || unsafe {
+        guard::call(thread, body, unwound, waiter as *const Waiter as *mut c_void)
+    })
 }
 
 unsafe fn real_wait(cond: *mut c_void, mutex: *mut c_void, limit: Limit) -> c_int {
@@ -465,7 +475,10 @@ unsafe fn signal_recorded(
         let floor = Clock(clock::last(object));
         let publish = |clock| clock::publish(object, clock);
         let (clock, slot) = gate::ordered_since(thread, time, floor, event, publish);
-        taken.for_each(|node| node.waker.set(clock.0.max(time)));
+        taken.for_each(|node| {
+            node.waker.set(clock.0.max(time));
+            epoch::taken(node);
+        });
         if let Some(step) = step {
             enforce::note_waker(step, clock.0);
         }

@@ -10,7 +10,7 @@ use crate::hook::{cond_flags, Call};
 use crate::log::{Own, Slot};
 use crate::thread::{self, Join};
 use crate::threads::{self, current, Thread};
-use crate::{delay, enforce, real};
+use crate::{delay, enforce, epoch, real};
 use core::mem::offset_of;
 use covsched_core::hooks::Op;
 use covsched_core::plan::Step;
@@ -86,6 +86,8 @@ unsafe extern "C" fn destroy(proxy: *mut c_void) {
         let (has_run, (slot, step)) = (thread.proxy.has_run.get(), thread.proxy.creation.get());
         if !has_run {
             if let Some(creator) = current() {
+                // The hook that wanted it was left by an exception.
+                epoch::unwound(creator, 0);
                 gate::returned(creator, slot, libc::EAGAIN);
                 if let Some(step) = step {
                     let event = Event::new(Op::pthread_create, SiteId(step.site), 0).result(libc::EAGAIN);
@@ -143,6 +145,7 @@ unsafe fn end_of_handle(this: *mut c_void, original: Destroy, recorded: impl FnO
         if recorded(handle.read()) == 0 {
             handle.write(0);
         } else {
+            epoch::throws();
             original(this);
         }
     }

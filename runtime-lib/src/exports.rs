@@ -12,6 +12,7 @@
 //! The site stays in the register in which it came: it is the last argument, and the function does not look
 //! there. Functions that do not return are called, since Rust makes no tail calls of those.
 
+use crate::epoch::Visit;
 use crate::real::{self, rust_type};
 use core::cell::UnsafeCell;
 use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker};
@@ -58,12 +59,31 @@ pub unsafe fn set_recording(recording: bool) {
     unsafe { *RECORDING.0.get() = recording };
 }
 
+static BARRIER: Active = Active(UnsafeCell::new(false));
+
+/// Whether epoch markers are barriers.
+#[inline(always)]
+pub fn is_barrier() -> bool {
+    // SAFETY: nobody writes it while there are other threads.
+    unsafe { *BARRIER.0.get() }
+}
+
+/// Makes epoch markers barriers.
+///
+/// # Safety
+/// The process has one thread.
+pub unsafe fn set_barrier(barrier: bool) {
+    // SAFETY: by the contract.
+    unsafe { *BARRIER.0.get() = barrier };
+}
+
 /// Where the implementations are, by name.
 mod active {
     pub use crate::barrier::*;
     pub use crate::c11::*;
     pub use crate::cond::*;
     pub use crate::cxx::*;
+    pub use crate::epoch::{epoch_enter, epoch_leave, epoch_marker, epoch_spin};
     pub use crate::markers::*;
     pub use crate::mutex::*;
     pub use crate::once::*;
@@ -72,6 +92,19 @@ mod active {
     pub use crate::sem::*;
     pub use crate::spin::*;
     pub use crate::thread::*;
+}
+
+/// Calls an implementation with `epochs=barrier`; what returns is a visit, as [`crate::epoch`] wants to know.
+macro_rules! visited {
+    (never, $call:expr) => {
+        $call
+    };
+    ($result:ident, $call:expr) => {{
+        let visit = Visit::begin();
+        let returned = $call;
+        visit.end();
+        returned
+    }};
 }
 
 macro_rules! export_hooks {
@@ -87,8 +120,24 @@ macro_rules! export_hooks {
                     // SAFETY: as below.
                     unsafe { active::$name($($param,)* site) }
                 }
+                #[cold]
+                #[inline(never)]
+                unsafe fn act_in_epoch(
+                    $($param: rust_type!($word),)* site: rust_type!(site)
+                ) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { visited!($result, act($($param,)* site)) }
+                }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { real::$name($($param),*) } else { act($($param,)* site) } }
+                unsafe {
+                    if is_off() {
+                        real::$name($($param),*)
+                    } else if is_barrier() {
+                        act_in_epoch($($param,)* site)
+                    } else {
+                        act($($param,)* site)
+                    }
+                }
             }
         )*
     };
@@ -114,8 +163,26 @@ macro_rules! export_cxx_hooks {
                     // SAFETY: as below.
                     unsafe { active::$name($($param,)* original, site) }
                 }
+                #[cold]
+                #[inline(never)]
+                unsafe fn act_in_epoch(
+                    $($param: rust_type!($word),)*
+                    original: unsafe extern "C" fn($(rust_type!($word)),*) -> rust_type!($result),
+                    site: rust_type!(site),
+                ) -> rust_type!($result) {
+                    // SAFETY: as below.
+                    unsafe { visited!($result, act($($param,)* original, site)) }
+                }
                 // SAFETY: the caller keeps the wrapped function's contract.
-                unsafe { if is_off() { original($($param),*) } else { act($($param,)* original, site) } }
+                unsafe {
+                    if is_off() {
+                        original($($param),*)
+                    } else if is_barrier() {
+                        act_in_epoch($($param,)* original, site)
+                    } else {
+                        act($($param,)* original, site)
+                    }
+                }
             }
         )*
     };

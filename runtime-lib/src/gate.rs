@@ -9,7 +9,7 @@ use crate::exports::is_recording;
 use crate::log::Slot;
 use crate::threads::Thread;
 use core::sync::atomic::{compiler_fence, Ordering};
-use covsched_core::hooks::Op;
+use covsched_core::hooks::{Effect, Op};
 use covsched_core::rawlog::{Phase, Record, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 
@@ -123,7 +123,8 @@ pub fn ordered_since(
     compiler_fence(Ordering::SeqCst);
     let clock = tick(thread, time, floor.0, nesting);
     publish(clock);
-    if thread.has_outstanding() {
+    // Marks are not synchronizations: a call in which there are only marks is not recorded.
+    if thread.has_outstanding() && event.op.effect() != Effect::Mark {
         write_outstanding(thread, clock, event.op, nesting + 1);
     }
     let slot = put(thread, clock, event, nesting + 1);

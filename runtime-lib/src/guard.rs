@@ -109,6 +109,8 @@ unsafe extern "C" fn personality(
             // SAFETY: the guard is on the stack that is about to be unwound, and still there.
             if let Some(guard) = unsafe { thread.guard.get().as_ref() } {
                 thread.guard.set(guard.outer);
+                // The hooks around it are left too.
+                crate::epoch::unwound(thread, 0);
                 // SAFETY: by the contract of call.
                 unsafe { (guard.cleanup.0)(thread, guard.cleanup.1) };
             }

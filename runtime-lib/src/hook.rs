@@ -6,7 +6,8 @@
 use crate::clock;
 use crate::delay;
 use crate::enforce::{self, turn, Turn};
-use crate::exports::is_recording;
+use crate::epoch::{self, waiting};
+use crate::exports::{is_barrier, is_recording};
 use crate::gate::{self, Event};
 use crate::log::Slot;
 use crate::threads::{current, Thread};
@@ -167,7 +168,7 @@ impl Call {
                 Taken::Freely => (),
             }
             let before = if is_given_up_here { gate::now() } else { 0 };
-            let returned = real();
+            let returned = if is_barrier() { self.get_in_epoch(thread, real) } else { real() };
             let result = (self.result)(returned);
             // An owner that died said nothing.
             let is_told = is_given_up_here && result != libc::EOWNERDEAD;
@@ -175,6 +176,15 @@ impl Call {
             delay::point(thread);
             returned
         }
+    }
+
+    /// With `epochs=barrier`: waits in our own queue.
+    #[cold]
+    unsafe fn get_in_epoch(self, thread: &Thread, real: impl Fn() -> c_int + Copy) -> c_int {
+        let want =
+            waiting::Want { op: self.op, site: self.site, object: self.object, deadline: self.deadline };
+        // SAFETY: the object is live, by the contract of acquire.
+        unsafe { epoch::get(thread, want, real, self.returns) }
     }
 
     /// Does it as the plan says, if there is one.
@@ -263,7 +273,11 @@ impl Call {
     /// The object is live until then.
     #[inline(always)]
     pub unsafe fn release(self, real: impl FnOnce() -> c_int) -> c_int {
-        let Some(thread) = current() else { return real() };
+        let Some(thread) = current() else {
+            let returned = real();
+            self.tell_waiters();
+            return returned;
+        };
         delay::point(thread);
         let event = self.event();
         let step = enforce::arrive(thread, event);
@@ -273,6 +287,7 @@ impl Call {
         let is_busy =
             self.op.effect() == Effect::Destroy && step.is_some_and(|step| step.result == libc::EBUSY);
         let returned = if is_busy { (self.returns)(libc::EBUSY) } else { real() };
+        self.tell_waiters();
         gate::returned(thread, slot, (self.result)(returned));
         if let Some(step) = step {
             if self.op.effect() == Effect::Destroy && (self.result)(returned) == 0 {
@@ -282,6 +297,14 @@ impl Call {
         }
         delay::point(thread);
         returned
+    }
+
+    /// Who waits in our own queue for what has been given up may have it now.
+    #[inline(always)]
+    fn tell_waiters(&self) {
+        if self.op.effect() == Effect::Release {
+            waiting::released(self.op, self.object);
+        }
     }
 
     #[inline(always)]
@@ -425,6 +448,7 @@ unsafe fn wait_a_slice(op: Op, object: *mut c_void, milliseconds: u64) -> Option
 
 unsafe extern "C" {
     pub fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+    pub fn pthread_testcancel();
 }
 
 /// `<pthread.h>`.
@@ -460,7 +484,7 @@ unsafe fn no_flags(_: *mut c_void) -> u8 {
 /// # Safety
 /// `object` is at least `offset + 4` bytes.
 #[inline(always)]
-unsafe fn word(object: *mut c_void, offset: usize) -> u32 {
+pub unsafe fn word(object: *mut c_void, offset: usize) -> u32 {
     // SAFETY: by the contract; glibc's other threads may write it, so volatile.
     unsafe { object.cast::<u8>().add(offset).cast::<u32>().read_volatile() }
 }

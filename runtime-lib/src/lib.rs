@@ -41,6 +41,7 @@ mod cond;
 mod cxx;
 mod delay;
 mod enforce;
+mod epoch;
 mod exports;
 mod gate;
 mod guard;

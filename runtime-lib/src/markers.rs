@@ -6,7 +6,7 @@
 use crate::gate::{self, Event};
 use crate::log::Own;
 use crate::threads::{current, Thread};
-use crate::{enforce, exports, meta, sys};
+use crate::{enforce, epoch, exports, meta, sys};
 use core::cell::UnsafeCell;
 #[cfg(test)]
 use core::ptr::null_mut;
@@ -21,19 +21,43 @@ use libc::{c_int, c_void};
 pub struct DerivedStack {
     depth: Own<u32>,
     written: Own<u32>,
+    /// All of them as one number, whether recorded or not.
+    hash: Own<u64>,
     /// 0: `near` is in use.
     far_capacity: Own<u32>,
-    far: Own<*mut u64>,
-    near: UnsafeCell<[u64; NEAR]>,
+    far: Own<*mut Entered>,
+    near: UnsafeCell<[Entered; NEAR]>,
 }
 
 const NEAR: usize = 256;
+
+/// A call on the stack.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Entered {
+    site: u64,
+    /// The stack's number before it, so that going back is one load.
+    hash_before: u64,
+}
 
 impl DerivedStack {
     /// Empties it.
     pub fn clear(&self) {
         self.depth.set(0);
         self.written.set(0);
+        self.hash.set(0);
+    }
+
+    /// How many calls there are.
+    #[inline(always)]
+    pub fn depth(&self) -> u32 {
+        self.depth.get()
+    }
+
+    /// The calls as one number: see [`epoch::with_call`].
+    #[inline(always)]
+    pub fn hash(&self) -> u64 {
+        self.hash.get()
     }
 
     /// Whether something on it has not been recorded.
@@ -42,9 +66,9 @@ impl DerivedStack {
         self.depth.get() > self.written.get()
     }
 
-    fn slot(&self, at: u32) -> Option<*mut u64> {
+    fn slot(&self, at: u32) -> Option<*mut Entered> {
         let (base, capacity) = match self.far_capacity.get() {
-            0 => (self.near.get().cast::<u64>(), NEAR as u32),
+            0 => (self.near.get().cast::<Entered>(), NEAR as u32),
             capacity => (self.far.get(), capacity),
         };
         // SAFETY: inside the array.
@@ -58,16 +82,24 @@ impl DerivedStack {
             self.grow();
         }
         let slot = self.slot(depth);
+        let entered = Entered { site: site.0, hash_before: self.hash.get() };
+        let is_hashed = epoch::has_epochs();
         // A signal handler between the two may use the same slot and be done with it before we go on: so once
         // before the depth says that it is taken, for a handler that records, and once after.
-        if let Some(slot) = slot {
+        let write = |slot: *mut Entered| {
             // SAFETY: a slot of ours.
-            unsafe { slot.write_volatile(site.0) };
-        }
+            unsafe {
+                (&raw mut (*slot).site).write_volatile(entered.site);
+                if is_hashed {
+                    (&raw mut (*slot).hash_before).write_volatile(entered.hash_before);
+                }
+            }
+        };
+        slot.map(write);
         self.depth.set(depth + 1);
-        if let Some(slot) = slot {
-            // SAFETY: a slot of ours.
-            unsafe { slot.write_volatile(site.0) };
+        slot.map(write);
+        if is_hashed {
+            self.hash.set(epoch::with_call(entered.hash_before, site));
         }
         depth
     }
@@ -77,6 +109,10 @@ impl DerivedStack {
         // An exception or longjmp may have left several; never grows.
         if depth < self.depth.get() {
             self.depth.set(depth);
+            if let Some(slot) = self.slot(depth).filter(|_| epoch::has_epochs()) {
+                // SAFETY: a slot of ours, written when it was pushed.
+                self.hash.set(unsafe { (*slot).hash_before });
+            }
         }
         if depth < self.written.get() {
             self.written.set(depth);
@@ -90,7 +126,7 @@ impl DerivedStack {
         for at in from..to {
             if let Some(slot) = self.slot(at) {
                 // SAFETY: a slot of ours, written when it was pushed.
-                give(SiteId(unsafe { slot.read() }));
+                give(SiteId(unsafe { (*slot).site }));
             }
         }
     }
@@ -101,12 +137,12 @@ impl DerivedStack {
         let mask = sys::block_signals();
         let old = self.far_capacity.get();
         let capacity = if old == 0 { 2 * NEAR } else { 2 * old as usize };
-        match sys::map_private(capacity * 8) {
+        match sys::map_private(capacity * size_of::<Entered>()) {
             Ok(memory) => {
-                let memory = memory.cast::<u64>();
+                let memory = memory.cast::<Entered>();
                 let filled = if old == 0 { NEAR } else { old as usize };
-                let from = if old == 0 { self.near.get().cast::<u64>() } else { self.far.get() };
-                // SAFETY: both are arrays of at least that many words.
+                let from = if old == 0 { self.near.get().cast::<Entered>() } else { self.far.get() };
+                // SAFETY: both are arrays of at least that many entries.
                 unsafe { from.copy_to_nonoverlapping(memory, filled) };
                 // The old array stays mapped: this may be a signal handler that interrupted somebody who reads it.
                 self.far.set(memory);
@@ -123,9 +159,10 @@ impl DerivedStack {
         DerivedStack {
             depth: Own::new(0),
             written: Own::new(0),
+            hash: Own::new(0),
             far_capacity: Own::new(0),
             far: Own::new(null_mut()),
-            near: UnsafeCell::new([0; NEAR]),
+            near: UnsafeCell::new([Entered { site: 0, hash_before: 0 }; NEAR]),
         }
     }
 }
@@ -171,13 +208,16 @@ pub unsafe fn thread_exit(outermost: c_int, site: SiteId) {
     if let Some(thread) = current().filter(|thread| !thread.left.get()) {
         thread.left.set(true);
         leave(thread, site);
+        if thread.is_main.get() {
+            epoch::process_ends(thread);
+        }
     }
 }
 
 /// A call that may synchronize is about to be made.
 pub unsafe fn derived_enter(site: SiteId) -> c_int {
     // A plan has no derived calls.
-    if !exports::is_recording() {
+    if !keeps_stack() {
         return 0;
     }
     current().map_or(0, |thread| thread.derived.push(site) as c_int)
@@ -185,20 +225,27 @@ pub unsafe fn derived_enter(site: SiteId) -> c_int {
 
 /// It returned, or was left in another way.
 pub unsafe fn derived_leave(depth: c_int) {
-    if !exports::is_recording() {
+    if !keeps_stack() {
         return;
     }
     if let Some(thread) = current() {
         thread.derived.pop_to(depth as u32);
+        epoch::derived_depth_is(thread, depth as u32);
     }
 }
 
 /// The depth now.
 pub unsafe fn derived_depth() -> c_int {
-    if !exports::is_recording() {
+    if !keeps_stack() {
         return 0;
     }
     current().map_or(0, |thread| thread.derived.depth.get() as c_int)
+}
+
+/// Whether anybody wants to know the calls that a thread is in.
+#[inline(always)]
+fn keeps_stack() -> bool {
+    exports::is_recording() || exports::is_barrier()
 }
 
 /// A linked object tells of itself, from its constructor.
@@ -217,10 +264,13 @@ pub unsafe fn register(registration: *mut c_void) {
     unsafe {
         let registration = &*registration;
         let length = (registration.sites_end as usize).saturating_sub(registration.sites as usize);
+        if length != 0 && keeps_stack() {
+            epoch::register(slice::from_raw_parts(registration.sites, length));
+        }
         if length != 0 && exports::is_recording() {
             meta::add_object(slice::from_raw_parts(registration.sites, length));
         }
-        *registration.active = if exports::is_recording() { ALL_MARKERS } else { NO_DERIVED_MARKERS };
+        *registration.active = if keeps_stack() { ALL_MARKERS } else { NO_DERIVED_MARKERS };
     }
 }
 
@@ -250,6 +300,27 @@ mod tests {
         assert!(!stack.has_unwritten());
         stack.pop_to(7);
         assert!(!stack.has_unwritten());
+    }
+
+    #[test]
+    fn the_number_of_the_stack_is_that_of_the_calls_on_it() {
+        let stack = DerivedStack::new();
+        assert_eq!(stack.hash(), 0);
+        stack.push(SiteId(7));
+        let outer = stack.hash();
+        stack.push(SiteId(8));
+        let inner = stack.hash();
+        for site in 0..1000 {
+            stack.push(SiteId(site));
+        }
+        stack.pop_to(2);
+        assert_eq!(stack.hash(), inner);
+        stack.pop_to(1);
+        assert_eq!(stack.hash(), outer);
+        stack.push(SiteId(9));
+        assert_ne!(stack.hash(), inner);
+        stack.pop_to(0);
+        assert_eq!(stack.hash(), 0);
     }
 
     #[test]

@@ -7,8 +7,9 @@
 use crate::enforce;
 use crate::gate::{self, Event};
 use crate::threads::{current, Thread};
-use crate::{clock, delay, guard, real};
+use crate::{clock, delay, epoch, guard, real};
 use core::cell::Cell;
+use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::hooks::Op;
 use covsched_core::plan::{DivergenceKind, Step};
 use covsched_core::rawlog::{Phase, FLAG_UNWOUND};
@@ -42,7 +43,13 @@ unsafe fn once(
     let begin = step.filter(|step| step.phase == Phase::Begin as u8);
     let call = OnceCall { op, site, once: once as usize, routine, outer, ran: Cell::new(false), step: begin };
     thread.once.set((&raw const call).cast());
-    let returned = real(run_routine as *mut c_void);
+    // SAFETY: a live control.
+    let returned = if unsafe { is_done(once) } {
+        real(run_routine as *mut c_void)
+    } else {
+        // It may have to wait for another thread that runs the routine, and stops in there.
+        epoch::outside(thread, || real(run_routine as *mut c_void))
+    };
     if !call.ran.get() {
         thread.once.set(outer);
         let event = event.result(returned);
@@ -58,6 +65,16 @@ unsafe fn once(
     returned
 }
 
+/// Whether a routine has run: bit 1 of glibc's control.
+///
+/// # Safety
+/// A live control.
+unsafe fn is_done(once: *mut c_void) -> bool {
+    // SAFETY: by the contract; other threads may write it.
+    let control = unsafe { &*once.cast::<AtomicU32>() };
+    control.load(Ordering::Acquire) & 2 != 0
+}
+
 /// What glibc calls in the routine's place.
 unsafe extern "C" fn run_routine() {
     let Some(thread) = current() else { return };
@@ -65,6 +82,9 @@ unsafe extern "C" fn run_routine() {
     let call = unsafe { &*thread.once.get().cast::<OnceCall>() };
     thread.once.set(call.outer);
     call.ran.set(true);
+    // The routine is the program's code: it is in the epoch, and its markers count.
+    epoch::barrier::enter(thread);
+    let inside = thread.member.inside.get();
     let begin = Event::new(call.op, call.site, call.once).phase(Phase::Begin).result(0);
     gate::completed(thread, Clock(clock::last(call.once)), begin);
     match call.step {
@@ -75,9 +95,12 @@ unsafe extern "C" fn run_routine() {
         }
         None => (),
     }
+    epoch::unwound(thread, 0);
     // SAFETY: the program's routine; the call outlives it.
     unsafe { guard::call(thread, call_routine, routine_was_unwound, (&raw const *call).cast_mut().cast()) };
+    epoch::unwound(thread, inside);
     write_end(thread, call, 0);
+    epoch::barrier::leave(thread);
 }
 
 unsafe extern "C" fn call_routine(call: *mut c_void) -> c_int {

@@ -34,6 +34,14 @@ pub struct Options<'a> {
     pub stall: Option<u64>,
     /// `fast-timeouts`.
     pub fast_timeouts: bool,
+    /// `epochs` is `barrier`.
+    pub are_epochs_barriers: bool,
+    /// `epoch-markers`.
+    pub epoch_markers: u64,
+    /// `epoch-instructions`.
+    pub epoch_instructions: u64,
+    /// `epoch-balance`.
+    pub epoch_balance: Option<u64>,
     /// `delay`.
     pub delay: Option<u64>,
     /// `help`.
@@ -51,6 +59,10 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
         exit_code: 66,
         stall: None,
         fast_timeouts: false,
+        are_epochs_barriers: false,
+        epoch_markers: 1,
+        epoch_instructions: 0,
+        epoch_balance: None,
         delay: None,
         help: false,
     };
@@ -105,6 +117,21 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
                 set(&mut options.stall, value.parse().ok().filter(|&seconds: &u64| seconds > 0).map(Some))
             }
             "fast-timeouts" => set(&mut options.fast_timeouts, flag(value)),
+            "epochs" => {
+                let are_barriers = match value {
+                    "barrier" => Some(true),
+                    "free" => Some(false),
+                    _ => None,
+                };
+                set(&mut options.are_epochs_barriers, are_barriers)
+            }
+            "epoch-markers" => {
+                set(&mut options.epoch_markers, value.parse().ok().filter(|&markers| markers > 0))
+            }
+            "epoch-instructions" => set(&mut options.epoch_instructions, value.parse().ok()),
+            "epoch-balance" => {
+                set(&mut options.epoch_balance, value.parse().ok().filter(|&most| most < u64::MAX).map(Some))
+            }
             "delay" => set(&mut options.delay, value.parse().ok().map(Some)),
             "help" => set(&mut options.help, flag(value)),
             _ => false,
@@ -153,7 +180,8 @@ mod tests {
     fn every_row_of_the_table_is_understood() {
         let text =
             "mode=enforce:log='/a:b':program=00000000000000ff:plan=p:on-divergence=abort:exitcode=7:stall=3:\
-                    fast-timeouts=1:delay=7:help=0";
+                    fast-timeouts=1:epochs=barrier:epoch-markers=3:epoch-instructions=1000:epoch-balance=50:delay=7:\
+             help=0";
         let (options, lines) = complaints(text);
         assert_eq!(lines, [""; 0]);
         assert_eq!(
@@ -167,6 +195,10 @@ mod tests {
                 exit_code: 7,
                 stall: Some(3),
                 fast_timeouts: true,
+                are_epochs_barriers: true,
+                epoch_markers: 3,
+                epoch_instructions: 1000,
+                epoch_balance: Some(50),
                 delay: Some(7),
                 help: false
             }
@@ -174,6 +206,26 @@ mod tests {
         for row in OPTIONS {
             assert!(text.contains(&format!("{}=", row.key)), "{}", row.key);
         }
+    }
+
+    #[test]
+    fn numbers_of_epochs_are_looked_at() {
+        let (options, lines) = complaints(
+            "epochs=barriers:epoch-markers=0:epoch-markers=-1:epoch-instructions=many:epoch-balance=",
+        );
+        assert!(!options.are_epochs_barriers);
+        let epochs = (options.epoch_markers, options.epoch_instructions, options.epoch_balance);
+        assert_eq!(epochs, (1, 0, None));
+        assert_eq!(
+            lines,
+            [
+                "epochs=barriers is ignored: expected free|barrier",
+                "epoch-markers=0 is ignored: expected N",
+                "epoch-markers=-1 is ignored: expected N",
+                "epoch-instructions=many is ignored: expected N",
+                "epoch-balance= is ignored: expected K",
+            ]
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! of its objects. A node may be gone as soon as its waiter is woken: who wakes takes what it needs first.
 
 use crate::lock::Lock;
+use crate::threads::Thread;
 use core::cell::{Cell, UnsafeCell};
 use core::ptr::null;
 
@@ -13,6 +14,8 @@ const BUCKETS: usize = 256;
 /// Something that waits.
 pub struct Node {
     object: usize,
+    /// Whose it is.
+    thread: *const Thread,
     next: Cell<*const Node>,
     queued: Cell<bool>,
     /// The clock of the wait's begin.
@@ -22,15 +25,32 @@ pub struct Node {
 }
 
 impl Node {
-    /// That waits on an object, not queued.
-    pub fn new(object: usize) -> Node {
+    /// Of a thread that waits on an object, not queued.
+    pub fn new(object: usize, thread: *const Thread) -> Node {
         Node {
             object,
+            thread,
             next: Cell::new(null()),
             queued: Cell::new(false),
             begun: Cell::new(0),
             waker: Cell::new(0),
         }
+    }
+
+    /// What it waits on.
+    pub fn object(&self) -> usize {
+        self.object
+    }
+
+    /// Who waits.
+    pub fn thread(&self) -> Option<&Thread> {
+        // SAFETY: descriptors are never unmapped; null in tests.
+        unsafe { self.thread.as_ref() }
+    }
+
+    /// Whether it is in a queue; under its bucket's lock.
+    pub fn is_queued(&self) -> bool {
+        self.queued.get()
     }
 }
 
@@ -49,9 +69,7 @@ pub struct Bucket {
 // SAFETY: the queue is only touched under the lock.
 unsafe impl Sync for Bucket {}
 
-static TABLE: [Bucket; BUCKETS] =
-    [const { Bucket { lock: Lock::new(), queue: UnsafeCell::new(Queue { first: null(), last: null() }) } };
-        BUCKETS];
+static TABLE: [Bucket; BUCKETS] = [const { Bucket::new() }; BUCKETS];
 
 /// The bucket of an object.
 pub fn bucket(object: usize) -> &'static Bucket {
@@ -62,6 +80,18 @@ pub fn bucket(object: usize) -> &'static Bucket {
 pub struct Taken(*const Node);
 
 impl Bucket {
+    /// One without waiters.
+    pub const fn new() -> Bucket {
+        Bucket { lock: Lock::new(), queue: UnsafeCell::new(Queue { first: null(), last: null() }) }
+    }
+
+    /// In a forked child: nobody waits.
+    pub fn reset(&self) {
+        self.lock.reset();
+        // SAFETY: one thread.
+        unsafe { *self.queue.get() = Queue { first: null(), last: null() } };
+    }
+
     /// Runs `body` with the queues, alone.
     pub fn with<R>(&self, body: impl FnOnce(&mut Queues) -> R) -> R {
         self.lock.acquire();
@@ -189,11 +219,7 @@ impl Taken {
 
 /// In a forked child: nobody waits.
 pub fn reset() {
-    for bucket in &TABLE {
-        bucket.lock.reset();
-        // SAFETY: one thread.
-        unsafe { *bucket.queue.get() = Queue { first: null(), last: null() } };
-    }
+    TABLE.iter().for_each(Bucket::reset);
 }
 
 #[cfg(test)]
@@ -211,7 +237,7 @@ mod tests {
         // Own bucket: the tests of other modules may use the table.
         let mut queue = Queue { first: null(), last: null() };
         let mut queues = Queues(&mut queue);
-        let nodes: Vec<Node> = [1, 2, 1, 1, 2].iter().map(|&object| Node::new(object)).collect();
+        let nodes: Vec<Node> = [1, 2, 1, 1, 2].iter().map(|&object| Node::new(object, null())).collect();
         // SAFETY: the vector does not move.
         nodes.iter().for_each(|node| unsafe { queues.push(node) });
         assert_eq!(queues.count(1, 9), 3);

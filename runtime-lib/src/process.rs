@@ -8,7 +8,7 @@
 use crate::gate::{self, Event};
 use crate::log::Own;
 use crate::threads::{current, Thread};
-use crate::{delay, enforce, exports, meta, parking, real, sys, threads};
+use crate::{delay, enforce, epoch, exports, meta, parking, real, sys, threads};
 use covsched_core::hooks::Op;
 use covsched_core::SiteId;
 use libc::c_int;
@@ -61,15 +61,21 @@ fn begin_again(survivor: Option<&'static Thread>) {
     meta::abandon();
     parking::reset();
     threads::after_fork_in_child(survivor);
-    if !exports::is_recording() || meta::begin(parent, number).is_err() {
+    epoch::after_fork_in_child(survivor);
+    let is_recorded = exports::is_recording() && meta::begin(parent, number).is_ok();
+    if !is_recorded && !exports::is_barrier() {
         // The child is not recorded; its hooks go back to doing nothing.
         threads::stop_recording_this_thread();
         // SAFETY: a forked child has one thread.
         unsafe { exports::set_active(false) };
         return;
     }
+    // SAFETY: as above.
+    unsafe { exports::set_recording(is_recorded) };
     PROCESS.set(sys::process_id());
-    meta::add_objects_again();
+    if is_recorded {
+        meta::add_objects_again();
+    }
     if let Some(thread) = survivor {
         threads::begin_as_main(thread);
     }
@@ -111,6 +117,8 @@ fn note_end(op: Op, status: c_int, site: SiteId, is_at_once: bool) {
     meta::note_status(status);
     if is_at_once {
         meta::note_complete();
+    } else if let Some(thread) = current() {
+        epoch::process_ends(thread);
     }
 }
 

@@ -7,7 +7,7 @@
 
 use crate::enforce::{self, Refusal};
 use crate::options::{self, Mode, Options};
-use crate::{clock, delay, exports, hook, interpose, meta, process, sys, threads};
+use crate::{clock, delay, epoch, exports, hook, interpose, meta, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 use covsched_core::ProgramId;
@@ -47,7 +47,7 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
     if options.help {
         options::print_help();
     }
-    if options.mode == Mode::Off {
+    if options.mode == Mode::Off && !options.are_epochs_barriers {
         return;
     }
     let program = program_id(own_tables());
@@ -55,8 +55,15 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
         // The options are for the program that started this one.
         return;
     }
+    if options.mode == Mode::Enforce && options.are_epochs_barriers {
+        complain(&["epochs=barrier cannot be combined with mode=enforce: a plan has no epochs; leave one of them out"]);
+        sys::exit_process(2);
+    }
     clock::start();
     hook::start();
+    // SAFETY: before all constructors there is one thread.
+    unsafe { exports::set_barrier(options.are_epochs_barriers) };
+    epoch::set_shape(options.epoch_markers, options.epoch_instructions, options.epoch_balance);
     if let Some(seed) = options.delay {
         delay::start(seed);
     }
@@ -67,7 +74,7 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
         // SAFETY: as the C runtime gives them.
         let command = unsafe { command_line(count, arguments) };
         let is_recording = start_recording(options.log, program, command);
-        if !is_recording && options.mode == Mode::Record {
+        if !is_recording && options.mode == Mode::Record && !options.are_epochs_barriers {
             return;
         }
         // SAFETY: before all constructors there is one thread.

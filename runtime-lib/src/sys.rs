@@ -266,7 +266,12 @@ fn time(clock: i32) -> libc::timespec {
 
 /// CLOCK_REALTIME in so many milliseconds.
 pub fn realtime_in(milliseconds: u64) -> libc::timespec {
-    let mut at = time(libc::CLOCK_REALTIME);
+    time_in(libc::CLOCK_REALTIME, milliseconds)
+}
+
+/// The time by a clock in so many milliseconds.
+pub fn time_in(clock: i32, milliseconds: u64) -> libc::timespec {
+    let mut at = time(clock);
     let nanoseconds = at.tv_nsec + (milliseconds % 1000) as i64 * 1_000_000;
     at.tv_sec += (milliseconds / 1000) as i64 + nanoseconds / 1_000_000_000;
     at.tv_nsec = nanoseconds % 1_000_000_000;
@@ -281,6 +286,38 @@ pub unsafe fn is_past(clock: i32, at: *const libc::timespec) -> bool {
     // SAFETY: by the contract.
     let (now, at) = (time(clock), unsafe { at.read() });
     (now.tv_sec, now.tv_nsec) >= (at.tv_sec, at.tv_nsec)
+}
+
+/// Whether a time by a clock will have passed in so many milliseconds.
+///
+/// # Safety
+/// `at` is a timespec.
+pub unsafe fn is_within(clock: i32, at: *const libc::timespec, milliseconds: u64) -> bool {
+    // SAFETY: by the contract.
+    let (then, at) = (time_in(clock, milliseconds), unsafe { at.read() });
+    (then.tv_sec, then.tv_nsec) >= (at.tv_sec, at.tv_nsec)
+}
+
+/// Whether some signal has a handler after which system calls are not restarted.
+pub fn has_interrupting_handler() -> bool {
+    const SIGNALS: usize = 64;
+    (1..=SIGNALS).any(|signal| {
+        // The kernel's own struct: handler, flags, restorer, mask.
+        let mut action = [0usize; 4];
+        // SAFETY: the kernel writes those words.
+        let found =
+            unsafe { call(libc::SYS_rt_sigaction, [signal, 0, action.as_mut_ptr() as usize, 8, 0, 0]) };
+        let is_handler = action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN;
+        found.is_ok() && is_handler && action[1] & libc::SA_RESTART as usize == 0
+    })
+}
+
+/// Ends the process at once.
+pub fn exit_process(status: i32) -> ! {
+    loop {
+        // SAFETY: no memory involved.
+        let _ = unsafe { call(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
+    }
 }
 
 /// Maps a whole file, shared if it is to be written; its address and length.

@@ -7,7 +7,7 @@ use crate::enforce::{self, turn, Turn};
 use crate::gate::{self, Event};
 use crate::hook::{pthread_setcancelstate, PTHREAD_CANCEL_DISABLE};
 use crate::threads::{self, current, Thread};
-use crate::{delay, real, sys};
+use crate::{delay, epoch, exports, guard, real, sys};
 use core::sync::atomic::Ordering;
 use covsched_core::hooks::Op;
 use covsched_core::plan::{DivergenceKind, NONE};
@@ -123,7 +123,11 @@ where
     // SAFETY: the program's deadline.
     let is_past = || deadline.is_some_and(|(clock, at)| unsafe { sys::is_past(clock, at.cast()) });
     let outcome = match step.map(|step| step.result) {
-        Some(0) => turn::wait_outside(thread, slice, || target, || is_past().then_some(libc::ETIMEDOUT)),
+        // Whom the plan joins has returned, and will end: the deadline does not count.
+        Some(0) => {
+            let gives_up = || (target == NONE && is_past()).then_some(libc::ETIMEDOUT);
+            turn::wait_outside(thread, slice, || target, gives_up)
+        }
         Some(libc::EBUSY) => Some(libc::EBUSY),
         Some(libc::ETIMEDOUT) => match deadline {
             // SAFETY: as above.
@@ -132,7 +136,13 @@ where
         },
         _ => None,
     };
-    let returned = outcome.map_or_else(real, returns);
+    let returned = match outcome {
+        Some(result) => returns(result),
+        None if exports::is_barrier() && op != Op::pthread_tryjoin_np => {
+            join_in_epoch(thread, child, site, real)
+        }
+        None => real(),
+    };
     let joined = result(returned) == 0;
     let floor = match child {
         Some(child) if joined => child.last_clock.load(Ordering::Acquire),
@@ -150,6 +160,43 @@ where
         threads::join_ended(child, joined);
     }
     delay::point(thread);
+    returned
+}
+
+/// Joins with `epochs=barrier`: the thread that ends counts who joins it as running. One that takes no part does
+/// not.
+fn join_in_epoch(
+    thread: &Thread,
+    child: Option<&'static Thread>,
+    site: SiteId,
+    real: impl FnOnce() -> c_int,
+) -> c_int {
+    struct Waiting<Real> {
+        child: &'static Thread,
+        real: Option<Real>,
+    }
+    unsafe extern "C" fn call<Real: FnOnce() -> c_int>(waiting: *mut c_void) -> c_int {
+        // SAFETY: as given below.
+        let real = unsafe { (*waiting.cast::<Waiting<Real>>()).real.take() };
+        real.map_or(0, |real| real())
+    }
+    unsafe fn unwound<Real>(thread: &Thread, waiting: *mut c_void) {
+        // SAFETY: as given below; its frame is still there.
+        threads::unblock_join(unsafe { (*waiting.cast::<Waiting<Real>>()).child }, thread);
+    }
+    fn guarded<Real: FnOnce() -> c_int>(thread: &Thread, child: &'static Thread, real: Real) -> c_int {
+        let mut waiting = Waiting { child, real: Some(real) };
+        // SAFETY: the functions get what they expect, which outlives the call.
+        unsafe { guard::call(thread, call::<Real>, unwound::<Real>, (&raw mut waiting).cast()) }
+    }
+    let Some(child) = child.filter(|child| epoch::takes_part(child)) else {
+        return epoch::outside(thread, real);
+    };
+    if threads::block_until_end(child, thread, site) {
+        epoch::barrier::begin_next(thread);
+    }
+    let returned = guarded(thread, child, real);
+    threads::unblock_join(child, thread);
     returned
 }
 
@@ -183,6 +230,7 @@ pub fn notify(
 /// The thread is about to end itself. Its `leave` is written at its real end, after all destructors.
 pub fn note_exit(op: Op, site: SiteId) {
     if let Some(thread) = current() {
+        epoch::barrier::enter(thread);
         delay::point(thread);
         thread.exit_site.set(site);
         let event = Event::new(op, site, 0).result(0);

@@ -12,7 +12,7 @@ use crate::enforce::{self, Follower};
 use crate::lock::Lock;
 use crate::log::{Log, Own};
 use crate::markers::DerivedStack;
-use crate::{delay, gate, meta, sys, tls};
+use crate::{delay, epoch, gate, meta, sys, tls};
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::mem::size_of;
@@ -41,6 +41,8 @@ pub struct Thread {
     pub derived: DerivedStack,
     /// Where it is in the plan.
     pub follower: Follower,
+    /// How it takes part in epochs.
+    pub member: epoch::Member,
     /// State of its random delays, 0 for none.
     pub delay: Own<u64>,
     /// Its recording.
@@ -85,6 +87,10 @@ struct Shared {
     joinable: bool,
     /// Somebody is joining it and will forget it.
     joining: bool,
+    /// Who is counted as blocked until it ends.
+    joiner: *const Thread,
+    /// It has ended as far as epochs are concerned.
+    has_left_epochs: bool,
     /// Next in the registry's chain, or in the free list.
     next: *const Thread,
     /// Next of all descriptors ever made.
@@ -169,6 +175,7 @@ impl Thread {
         self.left.set(false);
         self.derived.clear();
         self.follower.begin();
+        self.member.begin();
         self.delay.set(delay::seed(number));
         self.log.begin(number, parent, nth);
         self.number.set(number);
@@ -209,6 +216,7 @@ pub fn start() -> bool {
     thread.is_main.set(true);
     thread.follower.take_part(MAIN_IN_PLAN);
     thread.follower.runs();
+    epoch::start(thread);
     true
 }
 
@@ -261,6 +269,7 @@ pub fn prepare(
     let thread = allocate()?;
     thread.begin(number, parent.number.get(), parent.children.get(), clock);
     thread.follower.take_part(step.map_or(NONE, |step| step.aux));
+    epoch::barrier::add_child(thread);
     with_registry(|_| {
         // SAFETY: under the lock.
         unsafe { thread.shared().joinable = joinable };
@@ -293,6 +302,7 @@ pub unsafe fn created(thread: &'static Thread, number: u32, pthread: *const c_ul
 /// The thread was not made after all.
 pub fn not_created(thread: &'static Thread) {
     thread.follower.was_not_made();
+    epoch::barrier::child_was_not_made(current(), thread);
     with_registry(|registry| registry.put_back(thread));
 }
 
@@ -301,6 +311,7 @@ pub fn begin_created(thread: &'static Thread) {
     let mask = sys::block_signals();
     take_over(thread);
     thread.follower.runs();
+    epoch::begin_thread(thread);
     sys::restore_signals(mask);
 }
 
@@ -316,6 +327,47 @@ pub fn find_to_join(pthread: c_ulong) -> Option<&'static Thread> {
         unsafe { thread.shared().joining = true };
         Some(thread)
     })
+}
+
+/// The calling thread waits for the end of one that takes part in epochs: counts it as blocked, unless that has ended.
+/// True if it has to begin the next epoch.
+#[must_use]
+pub fn block_until_end(child: &Thread, joiner: &Thread, site: SiteId) -> bool {
+    with_registry(|_| {
+        // SAFETY: under the lock.
+        let shared = unsafe { child.shared() };
+        if !shared.running || shared.has_left_epochs {
+            return false;
+        }
+        shared.joiner = joiner;
+        epoch::barrier::suspend(joiner, site)
+    })
+}
+
+/// It waits no longer.
+pub fn unblock_join(child: &Thread, joiner: &Thread) {
+    with_registry(|_| {
+        // SAFETY: under the lock.
+        let shared = unsafe { child.shared() };
+        if core::ptr::eq(shared.joiner, joiner) {
+            shared.joiner = null();
+        }
+    });
+    epoch::barrier::go_on(joiner);
+}
+
+/// The thread leaves epochs for good. Who joins it runs before it itself is gone.
+fn leave_epochs(thread: &Thread) {
+    with_registry(|_| {
+        // SAFETY: under the lock.
+        let shared = unsafe { thread.shared() };
+        shared.has_left_epochs = true;
+        // SAFETY: descriptors are never unmapped; a joiner that gives up takes its name away first.
+        if let Some(joiner) = unsafe { core::mem::replace(&mut shared.joiner, null()).as_ref() } {
+            epoch::barrier::resume(joiner);
+        }
+    });
+    epoch::barrier::end(thread);
 }
 
 /// What came of a join.
@@ -453,6 +505,7 @@ impl Registry {
             let shared = thread.shared();
             self.free = shared.next;
             (shared.running, shared.listed, shared.joinable, shared.joining) = (true, false, true, false);
+            (shared.joiner, shared.has_left_epochs) = (null(), false);
             shared.was_listed = false;
             Some(thread)
         }
@@ -480,6 +533,7 @@ unsafe extern "C" fn end_of_thread(value: *mut c_void) {
         crate::markers::leave(thread, thread.exit_site.get());
     }
     enforce::thread_ended(thread);
+    leave_epochs(thread);
     tls::set(ENDED);
     thread.log.finish();
     let clock = thread.clock.get().max(thread.handler_clock.get());

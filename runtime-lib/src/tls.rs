@@ -1,5 +1,6 @@
-//! One word a thread, without std: a symbol in `.tbss`, read in the local-exec model, which is right because
-//! the runtime always lives in the executable.
+//! Words of each thread, without std: symbols in `.tbss`, read in the local-exec model, which is right because
+//! the runtime always lives in the executable. Instrumented code, in shared objects too, adds to one of them
+//! (`covsched_instructions`), so that one is seen from outside.
 
 use core::arch::{asm, global_asm};
 
@@ -11,6 +12,11 @@ global_asm!(
     ".type covsched_thread_word, @object",
     ".size covsched_thread_word, 8",
     "covsched_thread_word:",
+    ".zero 8",
+    ".globl covsched_instructions",
+    ".type covsched_instructions, @object",
+    ".size covsched_instructions, 8",
+    "covsched_instructions:",
     ".zero 8",
     ".popsection",
 );
@@ -51,6 +57,26 @@ pub fn set(word: usize) {
              "str {1}, [{0}, #:tprel_lo12_nc:covsched_thread_word]", out(reg) _, in(reg) word,
              options(nostack, preserves_flags));
     }
+}
+
+/// How many instructions the thread has counted.
+#[inline(always)]
+pub fn instructions() -> i64 {
+    let count: i64;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: reads the thread's own word.
+    unsafe {
+        asm!("mov {}, qword ptr fs:[covsched_instructions@TPOFF]", out(reg) count,
+             options(nostack, preserves_flags, readonly));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: reads the thread's own word.
+    unsafe {
+        asm!("mrs {0}, tpidr_el0", "add {0}, {0}, #:tprel_hi12:covsched_instructions, lsl #12",
+             "ldr {0}, [{0}, #:tprel_lo12_nc:covsched_instructions]", out(reg) count,
+             options(nostack, preserves_flags, readonly));
+    }
+    count
 }
 
 #[cfg(test)]

@@ -117,6 +117,11 @@ const WITH_VALUE: &[&str] = &[
     "--undefine-macro",
 ];
 
+/// Whether an option's value is the next word.
+pub fn takes_value(word: &str) -> bool {
+    WITH_VALUE.contains(&word) || matches!(word, "-Xlinker" | "-z")
+}
+
 /// Options that end the run before the optimizer, or make it do something else.
 const NO_CODE: &[&str] = &[
     "-E",

@@ -15,17 +15,22 @@
 //!   of its own), for the hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
 //!
+//! `--epochs` and `--sync-unroll=N` are covsched's own and are taken out: [`passes`].
+//!
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
 //! (`--version`, `-print-...`), for `-cc1`, and for code that is not hosted (`-ffreestanding`, `-mcmodel=kernel`;
 //! `-nostdlib` and its like without a `-lc`): it has no threads of the kind that covsched knows, and no C library
 //! for the runtime. That holds with `-c` too. `record` and `sites` refuse such a file and name these options.
 
 mod arguments;
+mod passes;
 mod response;
 
 use crate::failure::Failure;
 use crate::install::{clang, Libraries};
 use arguments::{Analysis, LinkKind, Stage};
+use covsched::parameters::ENVIRONMENT;
+use passes::Requested;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -33,6 +38,8 @@ use std::process::{Command, ExitCode};
 
 /// Becomes clang.
 pub fn run(cxx: bool, user: &[OsString]) -> Result<ExitCode, Failure> {
+    let (requested, user) = Requested::take(user)?;
+    let user = user.as_slice();
     let analysis = Analysis::of(user, &response::read);
     let program = clang(cxx);
     let mut command = Command::new(&program);
@@ -40,6 +47,10 @@ pub fn run(cxx: bool, user: &[OsString]) -> Result<ExitCode, Failure> {
         command.args(user);
     } else {
         command.args(with_additions(user, &analysis, &Libraries::find()?));
+    }
+    let environment = std::env::var_os(ENVIRONMENT).unwrap_or_default();
+    if let Some(options) = requested.pass_options(&environment.to_string_lossy()) {
+        command.env(ENVIRONMENT, options);
     }
     // exec returns only if it failed.
     let error = command.exec();

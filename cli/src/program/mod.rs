@@ -15,7 +15,9 @@ mod symbols;
 
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
+use crate::needed;
 use covsched_core::ProgramId;
+use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -49,6 +51,32 @@ impl Program {
         };
         rights::check(&app)?;
         Ok(Program { name: name.to_owned(), binary, id })
+    }
+
+    /// Whether a unit of it, or of a shared object that it is linked with, was compiled with epoch markers. Objects that it
+    /// opens itself are not known.
+    pub fn has_epochs(&self) -> Result<bool, Failure> {
+        let has_epochs = |path: &Path, file: &object::File<'_>| {
+            let units = elf::site_tables(path, file).map(|tables| tables.units).unwrap_or_default();
+            units.iter().any(|unit| unit.has_epochs)
+        };
+        let file = self.binary.parse()?;
+        if has_epochs(self.path(), &file) {
+            return Ok(true);
+        }
+        let search = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        let mut open = needed::shared_objects(self.path(), &file, &search);
+        let mut seen: HashSet<PathBuf> = open.iter().cloned().collect();
+        while let Some(path) = open.pop() {
+            let Ok(binary) = Binary::read(&path) else { continue };
+            let Ok(file) = binary.parse() else { continue };
+            if has_epochs(&path, &file) {
+                return Ok(true);
+            }
+            let next = needed::shared_objects(&path, &file, &search);
+            open.extend(next.into_iter().filter(|next| seen.insert(next.clone())));
+        }
+        Ok(false)
     }
 
     /// Its file.

@@ -113,26 +113,37 @@ impl Enforcing {
     }
 }
 
-/// The variable's value for a recording. The user's own mode, log and program give way; so does delay if `--delay`
-/// is given.
+/// The variable's value for a recording. The user's own mode, log and program give way; so does every key of `wanted`,
+/// which is what was said on the command line.
 pub fn for_recording(
     user: &str,
     folder: &Path,
     program: ProgramId,
-    delay: Option<u64>,
+    wanted: &[(&'static str, String)],
 ) -> Result<OsString, Failure> {
     let mut options = String::new();
     for (key, value) in parse(user)? {
-        let ours = matches!(key, "mode" | "log" | "plan" | "program") || (key == "delay" && delay.is_some());
-        if !ours {
+        let ours = matches!(key, "mode" | "log" | "plan" | "program");
+        if !ours && !wanted.iter().any(|(wanted, _)| *wanted == key) {
             options.push_str(&format!("{key}={}:", quoted(value)?));
         }
     }
-    if let Some(seed) = delay {
-        options.push_str(&format!("delay={seed}:"));
+    for (key, value) in wanted {
+        options.push_str(&format!("{key}={value}:"));
     }
     options.push_str(&format!("mode=record:program={program}:log={}", quoted_path(folder)?));
     Ok(options.into())
+}
+
+/// What an option is going to be: as on the command line, or else as in the user's options.
+pub fn value<'a>(
+    user: &'a str,
+    wanted: &'a [(&'static str, String)],
+    key: &str,
+) -> Result<Option<&'a str>, Failure> {
+    let given = wanted.iter().find(|(wanted, _)| *wanted == key).map(|(_, value)| value.as_str());
+    let by_user = parse(user)?.into_iter().rev().find(|(known, _)| *known == key).map(|(_, value)| value);
+    Ok(given.or(by_user))
 }
 
 /// Keys and values; what is no option is refused.
@@ -181,7 +192,8 @@ mod tests {
     use super::*;
 
     fn options(user: &str, delay: Option<u64>) -> Result<String, String> {
-        for_recording(user, Path::new("/dev/shm/it's"), ProgramId(0x12), delay)
+        let wanted: Vec<_> = delay.map(|seed| ("delay", seed.to_string())).into_iter().collect();
+        for_recording(user, Path::new("/dev/shm/it's"), ProgramId(0x12), &wanted)
             .map(|options| options.into_string().unwrap())
             .map_err(|failure| failure.to_string())
     }
@@ -192,6 +204,20 @@ mod tests {
         assert_eq!(options("", None).unwrap(), ours);
         assert_eq!(options("mode=off:delay=3:log=x", None).unwrap(), format!("delay='3':{ours}"));
         assert_eq!(options("delay=3:plan=x", Some(4)).unwrap(), format!("delay=4:{ours}"));
+    }
+
+    #[test]
+    fn the_command_line_counts_more_for_epochs_too() {
+        let wanted = [("epochs", "barrier".to_owned()), ("epoch-markers", "8".to_owned())];
+        let user = "epochs=free:epoch-balance=2:epoch-markers=3";
+        let options = for_recording(user, Path::new("/l"), ProgramId(0x12), &wanted).unwrap();
+        assert_eq!(
+            options.into_string().unwrap(),
+            "epoch-balance='2':epochs=barrier:epoch-markers=8:mode=record:program=0000000000000012:log='/l'"
+        );
+        assert_eq!(value(user, &wanted, "epochs").unwrap(), Some("barrier"));
+        assert_eq!(value("epochs=barrier:epochs=free", &[], "epochs").unwrap(), Some("free"));
+        assert_eq!(value("", &[], "epochs").unwrap(), None);
     }
 
     #[test]

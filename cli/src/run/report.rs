@@ -264,7 +264,7 @@ impl Reporter<'_> {
         }
     }
 
-    /// Everything but the events, which may be many.
+    /// Everything but the events and epochs, which may be many.
     fn without_events(&self) -> Schedule {
         Schedule {
             program: self.schedule.program.clone(),
@@ -276,6 +276,7 @@ impl Reporter<'_> {
             objects: self.schedule.objects.clone(),
             sites: self.schedule.sites.clone(),
             events: Vec::new(),
+            epochs: Vec::new(),
         }
     }
 

@@ -1,5 +1,6 @@
-//! `show --format html`: one page without other files; one row an event, one column a thread.
+//! `show --format html`: one page without other files; one row an event or a begin of an epoch, one column a thread.
 
+use super::epochs::{separators, summary, Separator};
 use super::text::{operation_of, shell_words, target_of, where_of};
 use super::View;
 use covsched_core::schedule::Completeness;
@@ -8,7 +9,8 @@ use std::io::{self, Write};
 const STYLE: &str = "body{font:14px sans-serif;margin:1em}table{border-collapse:collapse}\
 th{position:sticky;top:0;background:#eee;text-align:left}th,td{padding:2px 8px;border-left:1px solid #ddd}\
 td{vertical-align:top;white-space:nowrap}tr:hover{background:#f4f8ff}.n{color:#888;text-align:right}\
-.derived{color:#888}.entry,.exit{color:#06c}.where{color:#666;font-size:12px}";
+.derived{color:#888}.entry,.exit{color:#06c}.where{color:#666;font-size:12px}\
+.epoch{background:#eef6ee;border-top:1px solid #8a8}";
 
 pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     let schedule = view.schedule;
@@ -29,7 +31,11 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, "</tr>")?;
     let columns = schedule.threads.len();
+    let mut separators = separators(view).into_iter().peekable();
     for (seq, event, site) in view.events_in_user_code() {
+        while let Some(reached) = separators.next_if(|separator| separator.place < seq) {
+            write_separator(&reached, columns, out)?;
+        }
         let column = event.thread.0 as usize;
         write!(out, "<tr><td class=\"n\">{seq}</td>{}", "<td></td>".repeat(column))?;
         let words = [operation_of(view, event), target_of(view, event)];
@@ -38,7 +44,19 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "<br><span class=\"where\">{}</span></td>", escape(&where_of(view, event, site)))?;
         writeln!(out, "{}</tr>", "<td></td>".repeat(columns - column - 1))?;
     }
-    writeln!(out, "</table></body></html>")
+    for rest in separators {
+        write_separator(&rest, columns, out)?;
+    }
+    writeln!(out, "</table>")?;
+    for line in summary(view) {
+        writeln!(out, "<p>{}</p>", escape(&line))?;
+    }
+    writeln!(out, "</body></html>")
+}
+
+fn write_separator(separator: &Separator, columns: usize, out: &mut dyn Write) -> io::Result<()> {
+    let words = escape(&separator.parts.join("; "));
+    writeln!(out, "<tr class=\"epoch\"><td></td><td colspan=\"{columns}\">{words}</td></tr>")
 }
 
 fn escape(text: &str) -> String {

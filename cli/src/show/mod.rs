@@ -1,5 +1,6 @@
 //! `covsched show`: a schedule for people (text), for programs (JSON) or for a browser (HTML).
 
+mod epochs;
 mod html;
 mod json;
 mod text;
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         arguments.thread.is_none_or(|thread| event.thread == thread)
             && !(arguments.no_derived && event.op == Op::derived)
     };
-    let view = View::new(schedule, &shown);
+    let view = View::new(schedule, &shown, arguments.thread);
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     let written = match arguments.format {
         Format::Text => text::write(&view, &mut out),
@@ -73,6 +74,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 struct View<'a> {
     schedule: &'a Schedule,
     shown: &'a dyn Fn(&Event) -> bool,
+    /// The only thread that is shown.
+    thread: Option<ThreadId>,
+    /// Each event's epoch.
+    epochs: Option<Vec<u64>>,
     /// `m0`, ...
     objects: Vec<String>,
     places: HashMap<SiteId, Place<'a>>,
@@ -90,7 +95,7 @@ struct Place<'a> {
 }
 
 impl<'a> View<'a> {
-    fn new(schedule: &'a Schedule, shown: &'a dyn Fn(&Event) -> bool) -> View<'a> {
+    fn new(schedule: &'a Schedule, shown: &'a dyn Fn(&Event) -> bool, thread: Option<ThreadId>) -> View<'a> {
         let base = |file: &'a str| file.rsplit('/').next().unwrap_or(file);
         let files: HashSet<&str> = schedule.sites.values().map(|site| site.file.as_str()).collect();
         let mut bases: HashMap<&str, usize> = HashMap::new();
@@ -108,6 +113,8 @@ impl<'a> View<'a> {
         View {
             schedule,
             shown,
+            thread,
+            epochs: schedule.event_epochs(),
             objects: schedule.objects.iter().map(ToString::to_string).collect(),
             places: schedule.sites.iter().map(place).collect(),
         }
@@ -128,6 +135,10 @@ impl<'a> View<'a> {
             (index + 1, event, site)
         });
         numbered.filter(|(_, event, _)| (self.shown)(event))
+    }
+
+    fn shows_thread(&self, thread: ThreadId) -> bool {
+        self.thread.is_none_or(|only| only == thread)
     }
 
     fn place(&self, site: SiteId) -> Option<&Place<'a>> {

@@ -1,5 +1,6 @@
-//! `show --format text`: a head, the threads, and a table of the events.
+//! `show --format text`: a head, the threads, and a table of the events, with a line where an epoch begins.
 
+use super::epochs::{separators, summary, wrapped};
 use super::{Place, View};
 use crate::names::{brief, demangle, errno};
 use covsched_core::hooks::{Effect, Op};
@@ -10,6 +11,8 @@ use std::io::{self, Write};
 /// Columns grow with their content up to this, so that a table of usual names fits 100 columns.
 const WIDEST_OPERATION: usize = 32;
 const WIDEST_TARGET: usize = 28;
+/// Lines about epochs are broken at this column.
+const WIDTH: usize = 100;
 
 /// Cuts off the end of a long name.
 fn clip(text: String, width: usize) -> String {
@@ -30,19 +33,34 @@ pub(super) fn write(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
     let (operation, target) = (operation.min(WIDEST_OPERATION), target.min(WIDEST_TARGET));
     let seq_width = view.schedule.events.len().to_string().len().max(3);
     let thread_width = format!("t{}", view.schedule.threads.len() - 1).len().max(6);
-    let mut row = |seq: &str, thread: &str, what: String, on: String, place: &str| {
+    let row = |out: &mut dyn Write, seq: &str, thread: &str, what: String, on: String, place: &str| {
         let (what, on) = (clip(what, operation), clip(on, target));
         let line =
             format!("{seq:>seq_width$}  {thread:thread_width$}  {what:operation$}  {on:target$}  {place}");
         writeln!(out, "{}", line.trim_end())
     };
-    row("seq", "thread", "operation".into(), "on".into(), "where")?;
+    row(out, "seq", "thread", "operation".into(), "on".into(), "where")?;
+    let mut separators = separators(view).into_iter().peekable();
     for (seq, event, site) in view.events_in_user_code() {
+        while let Some(reached) = separators.next_if(|separator| separator.place < seq) {
+            write_lines(&wrapped(&reached.parts, WIDTH), out)?;
+        }
         let (seq, thread) = (seq.to_string(), event.thread.to_string());
         let place = where_of(view, event, site);
-        row(&seq, &thread, operation_of(view, event), target_of(view, event), &place)?;
+        row(out, &seq, &thread, operation_of(view, event), target_of(view, event), &place)?;
     }
-    Ok(())
+    for rest in separators {
+        write_lines(&wrapped(&rest.parts, WIDTH), out)?;
+    }
+    let summary = summary(view);
+    if !summary.is_empty() {
+        writeln!(out)?;
+    }
+    write_lines(&summary, out)
+}
+
+fn write_lines(lines: &[String], out: &mut dyn Write) -> io::Result<()> {
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn write_head(view: &View<'_>, out: &mut dyn Write) -> io::Result<()> {
@@ -146,7 +164,7 @@ fn outcome(event: &Event) -> String {
     parts.join(", ")
 }
 
-fn place_words(place: &Place<'_>) -> String {
+pub(super) fn place_words(place: &Place<'_>) -> String {
     format!("{} {}", place.short, brief(&place.function)).trim_start().to_owned()
 }
 

@@ -8,13 +8,15 @@
 //! - Objects are named by their address within a lifetime: an init, the first use after a destroy and a use as
 //!   another class begin a new one. An end event belongs to the object of its begin, since a barrier or
 //!   condition variable may be destroyed while others are still leaving it.
+//! - Epoch records are no events: they become boundaries between events. One that comes between a derived event and its
+//!   true one goes before the derived ones, which have no moment of their own.
 //! - A waker is a clock in the recording and a place in the schedule.
 
 use super::fault::seq_of;
 use super::recording::{Recording, ThreadLog};
 use super::{
-    legal, verify, Completeness, Event, Fault, MutexKind, Object, ObjectId, Phase, Schedule, Seq, SiteId,
-    Thread, ThreadId,
+    legal, verify, Boundary, Completeness, EpochBoundary, EpochId, Event, Fault, Marker, MutexKind, Object,
+    ObjectId, Phase, Schedule, Seq, SiteId, StackHash, Thread, ThreadId,
 };
 use crate::hooks::{Effect, ObjectClass, Op};
 use crate::rawlog::{
@@ -77,7 +79,13 @@ pub fn assemble(
         return Ok(schedule);
     };
     let Some(index) = fault.seq.and_then(|seq| schedule.index_of(seq)) else { return Err(fault) };
-    let kept = drop_open_derived(records[..index].to_vec());
+    // The records of the events before it, and what else came before.
+    let mut events_before = 0;
+    let cut = records.iter().position(|(_, record)| {
+        events_before += usize::from(!is_mark(record));
+        events_before > index
+    });
+    let kept = drop_open_derived(records[..cut.unwrap_or(records.len())].to_vec());
     let Completeness::Incomplete(reason) = &schedule.completeness else { return Err(fault) };
     let schedule = build(&kept, Completeness::Incomplete(format!("{reason}; cut before {fault}")));
     verify::verify(&schedule).map(|()| schedule)
@@ -107,7 +115,12 @@ fn put_entry_first(log: &mut ThreadLog) {
     log.records[..=entry].rotate_right(1);
 }
 
-/// Leaves out derived records that no other record of the same moment follows.
+/// Whether a record is about epochs.
+fn is_mark(record: &Record) -> bool {
+    Op::from_index(record.op).is_some_and(|op| op.effect() == Effect::Mark)
+}
+
+/// Leaves out derived records that no other event of the same moment follows.
 fn drop_open_derived(mut records: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
     let is_derived = |record: &Record| record.op == Op::derived as u8;
     let mut follower: Option<(u32, u64)> = None;
@@ -119,7 +132,9 @@ fn drop_open_derived(mut records: Vec<(u32, Record)>) -> Vec<(u32, Record)> {
             if is_derived(record) {
                 return follower == Some(moment);
             }
-            follower = Some(moment);
+            if !is_mark(record) {
+                follower = Some(moment);
+            }
             true
         })
         .collect();
@@ -164,6 +179,7 @@ struct Assembly<'a> {
     /// Begins without an end, by thread.
     open: HashMap<ThreadId, Vec<Begun>>,
     events: Vec<Event>,
+    epochs: Vec<EpochBoundary>,
 }
 
 impl<'a> Assembly<'a> {
@@ -182,6 +198,7 @@ impl<'a> Assembly<'a> {
             signals: HashMap::new(),
             open: HashMap::new(),
             events: Vec::new(),
+            epochs: Vec::new(),
         };
         assembly.thread(0);
         assembly
@@ -199,6 +216,9 @@ impl<'a> Assembly<'a> {
 
     fn add(&mut self, recorded: u32, record: &Record) {
         let (Some(op), Some(phase)) = (Op::from_index(record.op), phase(record)) else { return };
+        if op.effect() == Effect::Mark {
+            return self.mark(op, recorded, record);
+        }
         let thread = self.thread(recorded);
         let mut event = Event::new(thread, op);
         event.phase = phase;
@@ -224,6 +244,27 @@ impl<'a> Assembly<'a> {
         }
         self.name_objects(&mut event, record);
         self.events.push(event);
+    }
+
+    /// A record about epochs. One of a thread that no event has named belongs to code without hooks, or to a recording
+    /// with holes: nothing can be said of it.
+    fn mark(&mut self, op: Op, recorded: u32, record: &Record) {
+        let Some(&thread) = self.numbers.get(&recorded) else { return };
+        let derived = self.events.iter().rev().take_while(|event| event.op == Op::derived).count();
+        let place = self.events.len() - derived;
+        let boundary = if op == Op::epoch_start {
+            Boundary::Start { number: record.extra, id: EpochId(record.object) }
+        } else {
+            Boundary::Marker(Marker {
+                thread,
+                site: self.site(SiteId(record.site)),
+                stack: StackHash(record.object),
+                passed_short: record.extra as u32,
+                passed_balance: (record.extra >> 32) as u32,
+                instructions: u32::try_from(record.result).ok().filter(|&count| count > 0),
+            })
+        };
+        self.epochs.push(EpochBoundary { place, boundary });
     }
 
     fn site(&mut self, id: SiteId) -> SiteId {
@@ -334,6 +375,7 @@ impl<'a> Assembly<'a> {
             objects: self.objects,
             sites: self.sites,
             events: self.events,
+            epochs: self.epochs,
         }
     }
 }

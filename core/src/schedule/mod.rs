@@ -9,6 +9,7 @@
 //! - [`verify`]: the invariants of a well-formed schedule
 //! - [`legal`]: whether the order is one that the objects' semantics allow
 //! - [`recording`]: what the runtime left in a recording folder; [`assemble`] makes a schedule of it
+//! - [`epochs`]: where threads stopped at epoch markers, and which epoch an event is in
 //! - [`stack`]: the call stack of each event; [`describe`]: an event in words
 //! - [`order`]: what follows what: happens-before, its reduction, the total order
 //! - [`compile`]: the plan that the runtime follows; [`compare`]: whether a run that was recorded again is the same
@@ -17,6 +18,7 @@ pub mod assemble;
 pub mod compare;
 pub mod compile;
 pub mod describe;
+pub mod epochs;
 mod fault;
 pub mod legal;
 mod lex;
@@ -31,6 +33,7 @@ pub mod stack;
 pub mod text;
 pub mod verify;
 
+pub use epochs::{Boundary, EpochBoundary, EpochCounts, EpochId, Marker, StackHash};
 pub use fault::Fault;
 
 use crate::hooks::{ObjectClass, Op};
@@ -58,10 +61,12 @@ pub struct Schedule {
     pub threads: Vec<Thread>,
     /// Synchronization objects; an object's index is its [`ObjectId`]. Ordered by first use.
     pub objects: Vec<Object>,
-    /// Every site that an event or a thread names.
+    /// Every site that an event, a thread or an epoch marker names.
     pub sites: BTreeMap<SiteId, Site>,
     /// The total order.
     pub events: Vec<Event>,
+    /// Where epochs end and begin, in order; empty if the run stopped at no marker.
+    pub epochs: Vec<EpochBoundary>,
 }
 
 /// Whether a schedule holds a whole run.

@@ -4,8 +4,11 @@
 //! [`Schedule`] whose ids all point at something; [`super::verify`] checks the rest.
 
 use super::lex::Words;
-use super::text::{MAGIC, RESERVED, VERSION};
-use super::{Completeness, Event, MutexKind, Object, ObjectId, Phase, Schedule, Seq, Thread};
+use super::text::{MAGIC, RESERVED, VERSION, WITHOUT_EPOCHS};
+use super::{
+    Boundary, Completeness, EpochBoundary, EpochId, Event, Marker, MutexKind, Object, ObjectId, Phase,
+    Schedule, Seq, StackHash, Thread,
+};
 use crate::hooks::{Effect, ObjectClass, Op};
 use crate::ids::{ProgramId, SiteId, ThreadId};
 use crate::site::{Site, SiteKind};
@@ -46,7 +49,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<(Schedule, EventLines), SchedError> {
         let what = if good.starts_with(MAGIC.as_bytes()) {
             "bytes that are not UTF-8".to_owned()
         } else {
-            format!("not a schedule: expected `{MAGIC} {VERSION}`, found binary data")
+            format!("not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found binary data")
         };
         SchedError { line, what }
     })?;
@@ -81,6 +84,7 @@ enum Stage {
 #[derive(Default)]
 struct Reader {
     stage: Stage,
+    version: u32,
     program: Option<(String, ProgramId)>,
     command: Option<Vec<String>>,
     completeness: Option<Completeness>,
@@ -91,6 +95,7 @@ struct Reader {
     sites: BTreeMap<SiteId, Site>,
     expected_events: usize,
     events: Vec<Event>,
+    epochs: Vec<EpochBoundary>,
     lines: Vec<u32>,
     ops: HashMap<&'static str, Op>,
     signals: HashMap<(ThreadId, ObjectId), Vec<Seq>>,
@@ -114,6 +119,7 @@ impl Reader {
                 }
                 self.stage = Stage::Done;
             }
+            Stage::Events if word == "epoch" => self.epoch_line(&mut words)?,
             Stage::Events => {
                 let event = self.event(word, &mut words)?;
                 if self.events.len() == self.expected_events {
@@ -135,19 +141,24 @@ impl Reader {
     fn magic(&mut self, words: &mut Words<'_>, line: &str) -> Result<(), String> {
         if words.word() != Some(MAGIC) {
             let found: String = line.chars().take(40).collect();
-            return Err(format!("not a schedule: expected `{MAGIC} {VERSION}`, found `{found}`"));
+            return Err(format!("not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found `{found}`"));
         }
         let version = words.need("the format's version")?;
         match version.parse::<u32>() {
-            Ok(VERSION) => {}
+            Ok(known @ WITHOUT_EPOCHS..=VERSION) => self.version = known,
             Ok(newer) if newer > VERSION => {
                 return Err(format!(
-                    "format version {newer}; this covsched reads version {VERSION}: needs a newer covsched"
+                "format version {newer}; this covsched reads up to version {VERSION}: needs a newer covsched"
+            ))
+            }
+            _ => {
+                return Err(format!(
+                    "expected format version {WITHOUT_EPOCHS} to {VERSION}, found `{version}`"
                 ))
             }
-            _ => return Err(format!("expected format version {VERSION}, found `{version}`")),
         }
-        self.ops = Op::ALL.iter().map(|&op| (op.name(), op)).collect();
+        let events = Op::ALL.iter().filter(|op| op.effect() != Effect::Mark);
+        self.ops = events.map(|&op| (op.name(), op)).collect();
         self.stage = Stage::Header;
         words.finish()
     }
@@ -273,10 +284,13 @@ impl Reader {
     fn site_line(&mut self, words: &mut Words<'_>) -> Result<(), String> {
         let id = SiteId(hex(words.need("a site id")?)?);
         let kind = words.need("the site's kind")?;
-        let kind = (0..4)
-            .filter_map(SiteKind::from_index)
+        let kind = (0..=u8::MAX)
+            .map_while(SiteKind::from_index)
             .find(|known| known.name() == kind)
-            .ok_or_else(|| format!("expected true, derived, entry or exit, found `{kind}`"))?;
+            .ok_or_else(|| format!("expected true, derived, entry, exit or epoch, found `{kind}`"))?;
+        if kind == SiteKind::Epoch {
+            self.need_epochs("sites of kind epoch")?;
+        }
         let file = words.string("the source file")?;
         let place = words.need("line and column (:21:3)")?;
         let (line, column) = place
@@ -292,6 +306,35 @@ impl Reader {
         if self.sites.insert(id, Site { id, kind, file, line, column, function, callee }).is_some() {
             return Err(format!("a second line for site {id}"));
         }
+        Ok(())
+    }
+
+    /// Refuses what only files with epochs have.
+    fn need_epochs(&self, what: &str) -> Result<(), String> {
+        if self.version > WITHOUT_EPOCHS {
+            return Ok(());
+        }
+        Err(format!(
+            "{what} need `{MAGIC} {VERSION}` as the first line; this file has version {}",
+            self.version
+        ))
+    }
+
+    fn epoch_line(&mut self, words: &mut Words<'_>) -> Result<(), String> {
+        self.need_epochs("`epoch` lines")?;
+        let who = words.need("a thread or `all`")?;
+        let boundary = if who == "all" {
+            let epoch = number(words.need("the epoch's number")?)?;
+            let id = words.need("the epoch's id (id=)")?;
+            let id = id.strip_prefix("id=").ok_or_else(|| format!("expected id=, found `{id}`"))?;
+            Boundary::Start { number: epoch, id: EpochId(hex(id)?) }
+        } else {
+            let thread = thread_number(who)
+                .ok_or_else(|| format!("expected a thread (t0) or `all`, found `{who}`"))?;
+            self.check_thread(thread)?;
+            Boundary::Marker(marker(thread, words)?)
+        };
+        self.epochs.push(EpochBoundary { place: self.events.len(), boundary });
         Ok(())
     }
 
@@ -388,7 +431,9 @@ impl Reader {
         match self.stage {
             Stage::Done => {}
             Stage::Magic => {
-                return Err(format!("not a schedule: expected `{MAGIC} {VERSION}`, found an empty file"))
+                return Err(format!(
+                    "not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found an empty file"
+                ))
             }
             Stage::Header => {
                 return Err("the file is cut off: expected more header lines, then `events`".to_owned())
@@ -415,9 +460,44 @@ impl Reader {
             objects: self.objects,
             sites: self.sites,
             events: self.events,
+            epochs: self.epochs,
         };
         Ok((schedule, EventLines(self.lines)))
     }
+}
+
+/// A stop at a marker, after the thread's name.
+fn marker(thread: ThreadId, words: &mut Words<'_>) -> Result<Marker, String> {
+    let (mut stack, mut short, mut balance, mut instructions) = (None, None, None, None);
+    let mut site = None;
+    while let Some(word) = words.word() {
+        let given_before = if let Some(id) = word.strip_prefix('@') {
+            site.replace(SiteId(hex(id)?)).is_some()
+        } else if let Some(hash) = word.strip_prefix("stack=") {
+            stack.replace(StackHash(hex(hash)?)).is_some()
+        } else if let Some(count) = word.strip_prefix("short=") {
+            short.replace(number(count)?).is_some()
+        } else if let Some(count) = word.strip_prefix("balance=") {
+            balance.replace(number(count)?).is_some()
+        } else if let Some(count) = word.strip_prefix("instructions=") {
+            instructions.replace(number(count)?).is_some()
+        } else {
+            return Err(format!(
+                "expected stack=, short=, balance=, instructions= or a site (@), found `{word}`"
+            ));
+        };
+        if given_before {
+            return Err(format!("`{word}`: given twice"));
+        }
+    }
+    Ok(Marker {
+        thread,
+        site: site.unwrap_or(SiteId::NONE),
+        stack: stack.ok_or("expected the hash of the call stack (stack=)")?,
+        passed_short: short.unwrap_or_default(),
+        passed_balance: balance.unwrap_or_default(),
+        instructions,
+    })
 }
 
 fn once<T>(slot: &mut Option<T>, value: T, word: &str) -> Result<(), String> {

@@ -100,6 +100,7 @@ mod tests {
             objects: Vec::new(),
             sites: Default::default(),
             events: Vec::new(),
+            epochs: Vec::new(),
         };
         for (line, &(function, kind, callee, file)) in events.iter().enumerate() {
             let id = site_id(function, "", kind, callee, line as u32);

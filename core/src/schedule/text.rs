@@ -1,4 +1,4 @@
-//! The `.sched` text format, version 1, and its writer. [`super::parse`] is the reader.
+//! The `.sched` text format, versions 1 and 2, and its writer. [`super::parse`] is the reader.
 //!
 //! ```text
 //! covsched-schedule 1
@@ -15,13 +15,22 @@
 //! t1 pthread_mutex_lock m0 =0     @51f0c1de00000003  # partition.c:21 worker
 //! end
 //! ```
+//! Version 2 has epochs as well; a schedule without any is written as version 1, as it always was:
+//! ```text
+//! covsched-schedule 2
+//! ...
+//! t1 pthread_mutex_unlock m0 =0           @51f0c1de00000005  # partition.c:23 worker
+//! epoch t1 stack=00c0ffee00000001 short=3 @51f0c1de00000006  # partition.c:20 worker
+//! epoch all 1 id=00c0ffee00000002
+//! ```
 //!
 //! # Grammar
 //! A line is words with blanks between; `#` where a word could start begins a comment; empty lines and
 //! comments may stand anywhere after the first line. Strings stand in double quotes with the escapes
 //! `\\ \" \n \t \r \xNN` (NN below 80). `{}` repeats, `[]` is optional.
 //! ```text
-//! file      = "covsched-schedule 1"  {header}  "events" COUNT  {event}  "end"
+//! file      = "covsched-schedule" VERSION  {header}  "events" COUNT  {event | epoch}  "end"
+//! VERSION   = "1" | "2"                                  1: no epoch lines and no sites of kind epoch
 //! header    = "program" STRING ID16                      the executable and its identity; once
 //!           | "command" STRING {STRING}                  the command line; once
 //!           | "complete" | "incomplete" STRING           whether the run is whole, else why not; once
@@ -29,7 +38,14 @@
 //!           | "thread" THREAD ("main" | "foreign" | THREAD "/" NTH) ["entry=" ID16]    in order, from t0
 //!           | "object" OBJECT ["symbol=" STRING] ["recursive" | "error-checking"] ["shared"]
 //!           | "site" ID16 KIND STRING ":" LINE ":" COLUMN STRING STRING   file, function, callee
-//! event     = THREAD OP {attribute}                      one a line
+//! event     = THREAD OP {attribute}                      one a line; COUNT is how many there are
+//! epoch     = "epoch" THREAD {stop}                      the thread stopped at a marker, here in the order
+//!           | "epoch" "all" NUMBER "id=" ID16            all threads begin the epoch with this number and id
+//! stop      = "stack=" ID16                              the hash of its call stack; always there
+//!           | "short=" NUMBER                            markers passed by since its last stop, for length
+//!           | "balance=" NUMBER                          likewise, for balance
+//!           | "instructions=" NUMBER                     since its last stop, if the program counts them
+//!           | "@" ID16                                   the marker; missing if no table knows it
 //! attribute = "begin" | "end"                            one of two moments; neither: the only one
 //!           | OBJECT                                     what it works on; for waits a second one, the mutex
 //!           | THREAD                                     the thread made, joined, detached or notified
@@ -40,7 +56,7 @@
 //!           | "unwound"                                  cancelled, or left by an exception
 //!           | "@" ID16                                   the site; missing in code without hooks
 //! THREAD    = "t" NUMBER         OBJECT = PREFIX NUMBER, numbered by class in order of their lines
-//! KIND      = "true" | "derived" | "entry" | "exit"
+//! KIND      = "true" | "derived" | "entry" | "exit" | "epoch"
 //! ```
 //! A place in the order is a line's place among the event lines and is not written, and a waker is named by
 //! its thread, so that one more event changes one line of a diff. The last line makes a file that was cut
@@ -48,7 +64,9 @@
 
 use super::fault::seq_of;
 use super::lex::quote;
-use super::{Completeness, Event, MutexKind, ObjectId, Phase, Schedule, Seq, SiteId, ThreadId};
+use super::{
+    Boundary, Completeness, Event, Marker, MutexKind, ObjectId, Phase, Schedule, Seq, SiteId, ThreadId,
+};
 use crate::hooks::Effect;
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -56,10 +74,12 @@ use std::io;
 
 /// First word of a file.
 pub const MAGIC: &str = "covsched-schedule";
-/// Version of the format.
-pub const VERSION: u32 = 1;
-/// Words that begin lines of later versions: conditions on inputs, race order constraints, epochs.
-pub const RESERVED: &[&str] = &["precondition", "race", "epoch", "branches"];
+/// Newest version of the format.
+pub const VERSION: u32 = 2;
+/// The version of a schedule without epochs.
+pub const WITHOUT_EPOCHS: u32 = 1;
+/// Words that begin lines of later versions: conditions on inputs, race order constraints.
+pub const RESERVED: &[&str] = &["precondition", "race", "branches"];
 
 /// Where the site column begins.
 const SITE_COLUMN: usize = 40;
@@ -73,15 +93,22 @@ pub fn write(schedule: &Schedule, out: &mut dyn io::Write) -> io::Result<()> {
     write_header(schedule, &mut text);
     let names = Names::new(schedule);
     let mut signals = SignalCounts::default();
+    let mut epochs = schedule.epochs.iter().peekable();
+    let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
     for (index, event) in schedule.events.iter().enumerate() {
+        while let Some(reached) = epochs.next_if(|each| each.place <= index) {
+            write_boundary(&reached.boundary, &names, &mut text).map_err(invalid)?;
+        }
         signals.note(index, event);
-        write_event(event, &names, &signals, &mut text).map_err(|what| {
-            io::Error::new(io::ErrorKind::InvalidInput, format!("event {}: {what}", index + 1))
-        })?;
+        write_event(event, &names, &signals, &mut text)
+            .map_err(|what| invalid(format!("event {}: {what}", index + 1)))?;
         if text.len() >= CHUNK {
             out.write_all(text.as_bytes())?;
             text.clear();
         }
+    }
+    for rest in epochs {
+        write_boundary(&rest.boundary, &names, &mut text).map_err(invalid)?;
     }
     text.push_str("end\n");
     out.write_all(text.as_bytes())
@@ -99,7 +126,8 @@ fn write_header(schedule: &Schedule, text: &mut String) {
         // Writing to a string cannot fail.
         let _ = text.write_fmt(arguments);
     };
-    line(text, format_args!("{MAGIC} {VERSION}\nprogram "));
+    let version = if schedule.epochs.is_empty() { WITHOUT_EPOCHS } else { VERSION };
+    line(text, format_args!("{MAGIC} {version}\nprogram "));
     quote(&schedule.program, text);
     line(text, format_args!(" {}\ncommand", schedule.program_id));
     for argument in &schedule.command {
@@ -258,15 +286,48 @@ fn write_event(
     if event.unwound {
         text.push_str(" unwound");
     }
-    if !event.site.is_none() {
-        text.push(' ');
-        const BLANKS: &str = "                                        ";
-        text.push_str(&BLANKS[..SITE_COLUMN.saturating_sub(text.len() - start)]);
-        match names.sites.get(&event.site) {
-            Some(words) => text.push_str(words),
-            None => {
-                let _ = write!(text, "@{}", event.site);
+    write_site(event.site, start, names, text);
+    text.push('\n');
+    Ok(())
+}
+
+/// The site's words, in their column of the line that begins at `start`.
+fn write_site(site: SiteId, start: usize, names: &Names, text: &mut String) {
+    if site.is_none() {
+        return;
+    }
+    text.push(' ');
+    const BLANKS: &str = "                                        ";
+    text.push_str(&BLANKS[..SITE_COLUMN.saturating_sub(text.len() - start)]);
+    match names.sites.get(&site) {
+        Some(words) => text.push_str(words),
+        None => {
+            let _ = write!(text, "@{site}");
+        }
+    }
+}
+
+fn write_boundary(boundary: &Boundary, names: &Names, text: &mut String) -> Result<(), String> {
+    let start = text.len();
+    match boundary {
+        Boundary::Start { number, id } => {
+            let _ = write!(text, "epoch all {number} id={id}");
+        }
+        Boundary::Marker(marker) => {
+            let Marker { thread, site, stack, passed_short, passed_balance, instructions } = marker;
+            let thread = names.thread(*thread).map_err(|what| format!("an epoch marker: {what}"))?;
+            let _ = write!(text, "epoch {thread} stack={stack}");
+            let counts = [
+                ("short", Some(*passed_short).filter(|&count| count > 0)),
+                ("balance", Some(*passed_balance).filter(|&count| count > 0)),
+                ("instructions", *instructions),
+            ];
+            for (key, count) in counts {
+                if let Some(count) = count {
+                    let _ = write!(text, " {key}={count}");
+                }
             }
+            write_site(*site, start, names, text);
         }
     }
     text.push('\n');

@@ -27,9 +27,16 @@
 //!
 //! Sites
 //! 12. Every site that is named is described, and none else. Its kind and its callee fit the operation.
+//!
+//! Epochs
+//! 13. Boundaries stand in the order of their places, none after the end, and none between a derived event and the next.
+//! 14. A marker's thread has been named by an event before, and has not ended. Its site is one of kind epoch, or the wait
+//!     at a barrier, which ends an epoch too.
+//! 15. Epochs that all threads begin have growing numbers, from 1 on.
+//! 16. Boundaries are no events.
 
 use super::fault::{seq_of, Fault};
-use super::{Event, ObjectId, Phase, Schedule, Seq, ThreadId};
+use super::{Boundary, EpochBoundary, Event, Marker, ObjectId, Phase, Schedule, Seq, ThreadId};
 use crate::hooks::{Effect, Hook, ObjectClass, Op};
 use crate::ids::SiteId;
 use crate::site::{Site, SiteKind};
@@ -39,8 +46,15 @@ use std::collections::{HashMap, HashSet};
 pub fn verify(schedule: &Schedule) -> Result<(), Fault> {
     check_header(schedule)?;
     let mut verifier = Verifier::new(schedule);
+    let mut boundaries = schedule.epochs.iter().enumerate().peekable();
     for (index, event) in schedule.events.iter().enumerate() {
+        while let Some((number, reached)) = boundaries.next_if(|(_, each)| each.place <= index) {
+            verifier.boundary(number, reached)?;
+        }
         verifier.event(index, event).map_err(|what| Fault::at(index, what))?;
+    }
+    for (number, rest) in boundaries {
+        verifier.boundary(number, rest)?;
     }
     verifier.finish()
 }
@@ -98,6 +112,10 @@ struct Verifier<'a> {
     /// With the operation that each was last checked for: most sites have only one.
     used_sites: HashMap<SiteId, Option<Op>>,
     used_signals: HashSet<Seq>,
+    /// The place of the last boundary.
+    last_boundary: usize,
+    /// The number of the last epoch that all threads began.
+    last_epoch: u64,
 }
 
 impl<'a> Verifier<'a> {
@@ -106,10 +124,22 @@ impl<'a> Verifier<'a> {
         threads[0].known = true;
         let used_sites = schedule.threads.iter().filter_map(|thread| Some((thread.entry?, None))).collect();
         let used_signals = HashSet::new();
-        Verifier { schedule, threads, known_threads: 1, known_objects: 0, used_sites, used_signals }
+        Verifier {
+            schedule,
+            threads,
+            known_threads: 1,
+            known_objects: 0,
+            used_sites,
+            used_signals,
+            last_boundary: 0,
+            last_epoch: 0,
+        }
     }
 
     fn event(&mut self, index: usize, event: &'a Event) -> Result<(), String> {
+        if event.op.effect() == Effect::Mark {
+            return Err(format!("{} is no event, but an epoch line", event.op.name()));
+        }
         let thread = event.thread;
         self.name_thread(thread)?;
         self.check_phase(index, event)?;
@@ -130,6 +160,61 @@ impl<'a> Verifier<'a> {
                 return Err(format!("a derived call stands before no other event of {thread}"));
             }
         }
+        Ok(())
+    }
+
+    /// Rules 13 to 15. Boundaries are counted from 1, as `epoch` lines of a file are.
+    fn boundary(&mut self, number: usize, each: &EpochBoundary) -> Result<(), Fault> {
+        let EpochBoundary { place, boundary } = each;
+        let checked = self.check_place(*place).and_then(|()| match boundary {
+            Boundary::Marker(marker) => self.check_marker(marker),
+            Boundary::Start { number, .. } if *number <= self.last_epoch => {
+                Err(format!("all begin epoch {number}, but have begun epoch {} before", self.last_epoch))
+            }
+            Boundary::Start { number, .. } => {
+                self.last_epoch = *number;
+                Ok(())
+            }
+        });
+        checked.map_err(|what| {
+            Fault::in_header(format!("epoch line {} (after event {place}): {what}", number + 1))
+        })
+    }
+
+    fn check_place(&mut self, place: usize) -> Result<(), String> {
+        let events = &self.schedule.events;
+        if place < self.last_boundary || place > events.len() {
+            return Err("is out of order".to_owned());
+        }
+        self.last_boundary = place;
+        if place.checked_sub(1).is_some_and(|before| events[before].op == Op::derived) {
+            return Err("stands between a derived call and the event that it belongs to".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Rules 12 and 14.
+    fn check_marker(&mut self, marker: &Marker) -> Result<(), String> {
+        let thread = marker.thread;
+        let progress = self.threads.get(thread.0 as usize).ok_or_else(|| format!("no thread {thread}"))?;
+        if !progress.known {
+            return Err(format!("{thread} is at a marker before an event names it"));
+        }
+        if let Some(by) = progress.over {
+            return Err(format!("{thread} is at a marker, but has ended by {by} before"));
+        }
+        if marker.site.is_none() {
+            return Ok(());
+        }
+        let site = self.schedule.sites.get(&marker.site);
+        let site = site.ok_or_else(|| format!("site {} is not described", marker.site))?;
+        let is_barrier =
+            || Hook::replacing(&site.callee).is_some_and(|hook| hook.op.effect() == Effect::Arrive);
+        if site.kind != SiteKind::Epoch && !(site.kind == SiteKind::True && is_barrier()) {
+            let (id, kind, callee) = (site.id, site.kind.name(), &site.callee);
+            return Err(format!("site {id} (kind {kind}, callee `{callee}`) cannot be one of a marker"));
+        }
+        self.used_sites.entry(marker.site).or_default();
         Ok(())
     }
 

@@ -11,6 +11,13 @@ use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::library;
 use std::collections::HashMap;
 
+/// The marker that ends epochs.
+pub const EPOCH_MARKER: &str = "covsched_epoch_marker";
+/// The one in a loop that may only wait for memory.
+pub const EPOCH_SPIN: &str = "covsched_epoch_spin";
+/// Both.
+pub const EPOCH_MARKERS: [&str; 2] = [EPOCH_MARKER, EPOCH_SPIN];
+
 /// What calling a function means.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meaning {
@@ -18,6 +25,8 @@ pub enum Meaning {
     True(&'static Hook),
     /// It may synchronize inside.
     Derived,
+    /// It is an epoch marker: a site, and its callers are shown, so that the call stack at the marker is known.
+    Marker,
     /// It does neither.
     Nothing,
 }
@@ -64,6 +73,11 @@ impl<'m> Calls<'m> {
         &self.bodies
     }
 
+    /// A function of the module.
+    pub fn body(&self, function: Function<'m>) -> Option<&Body<'m>> {
+        self.by_function.get(&function).map(|&index| &self.bodies[index])
+    }
+
     /// What a call means.
     pub fn meaning(&self, call: &CallFacts<'m>) -> Meaning {
         if call.form == Form::Return || call.target == Target::Asm {
@@ -89,7 +103,7 @@ impl<'m> Calls<'m> {
             let mut may = false;
             for call in &body.calls {
                 match self.meaning(call) {
-                    Meaning::True(_) | Meaning::Derived => may = true,
+                    Meaning::True(_) | Meaning::Derived | Meaning::Marker => may = true,
                     // Not known yet, if it has a body here.
                     Meaning::Nothing => {
                         if let Some(&callee) = call.callee.and_then(|f| self.by_function.get(&f)) {
@@ -140,6 +154,9 @@ fn meaning_alone(facts: &FunctionFacts<'_>, hooks: &HashMap<&str, &'static Hook>
 
 /// A call of a hook stands in code that is already instrumented: no site again, but its callers may synchronize.
 fn meaning_of_hook(name: &str) -> Meaning {
+    if EPOCH_MARKERS.iter().any(|marker| marker.strip_prefix("covsched_") == Some(name)) {
+        return Meaning::Marker;
+    }
     let is_marker = MARKERS.iter().any(|marker| marker.symbol.strip_prefix("covsched_") == Some(name));
     if is_marker {
         Meaning::Nothing

@@ -12,7 +12,7 @@
 
 use crate::analysis::calls::{Body, Calls, Meaning};
 use crate::ir::{Form, Function, FunctionFacts, Target};
-use covsched_core::hooks::{Effect, Op};
+use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS};
 use std::collections::HashSet;
 
 /// What a function is to a thread.
@@ -53,6 +53,24 @@ fn start_argument(op: Op) -> Option<usize> {
     }
 }
 
+/// Whether a function or hook with this name starts a thread in the function that it gets as this argument.
+pub fn starts_thread(linkage_name: &str, argument: usize) -> bool {
+    let mut hooks = HOOKS.iter().filter(|hook| hook.op.effect() == Effect::Create);
+    hooks.any(|hook| {
+        (hook.replaces == linkage_name || hook.symbol == linkage_name)
+            && start_argument(hook.op) == Some(argument)
+    })
+}
+
+/// Whether a function of this name, or the hook for it, creates threads or waits for their end.
+pub fn creates_or_joins(linkage_name: &str) -> bool {
+    let mut hooks = HOOKS
+        .iter()
+        .chain(CXX_HOOKS)
+        .filter(|hook| matches!(hook.op.effect(), Effect::Create | Effect::Join | Effect::TryJoin));
+    hooks.any(|hook| hook.replaces == linkage_name || hook.symbol == linkage_name)
+}
+
 /// What a defined function is to a thread.
 pub fn role<'m>(body: &Body<'m>, passed: &HashSet<Function<'m>>) -> Role {
     let facts = &body.facts;
@@ -70,7 +88,8 @@ pub fn role<'m>(body: &Body<'m>, passed: &HashSet<Function<'m>>) -> Role {
     }
 }
 
-fn is_std_thread_run(name: &str) -> bool {
+/// What libstdc++'s own thread function calls.
+pub fn is_std_thread_run(name: &str) -> bool {
     name.starts_with("_ZNSt6thread11_State_impl") && name.ends_with("6_M_runEv")
 }
 

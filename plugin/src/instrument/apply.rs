@@ -1,6 +1,7 @@
 //! Carries a plan out. The order matters: addresses first, while calls still show what they call; then, in each
 //! function, calls; then entry and exits, which stand outermost.
 
+use crate::analysis::calls::{EPOCH_MARKER, EPOCH_SPIN};
 use crate::analysis::threads::Role;
 use crate::instrument::plan::{FunctionPlan, Plan};
 use crate::ir::{Function, Inst, Module};
@@ -90,12 +91,19 @@ const DERIVED_ENTER: &str = "covsched_derived_enter";
 const DERIVED_LEAVE: &str = "covsched_derived_leave";
 const DERIVED_DEPTH: &str = "covsched_derived_depth";
 
-/// The markers that stand in the program's code: what lowering guards.
-pub const IN_CODE: [&str; 6] =
-    [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT, DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
+/// Before a library call that may block.
+pub const EPOCH_LEAVE: &str = "covsched_epoch_leave";
+/// After it.
+pub const EPOCH_ENTER: &str = "covsched_epoch_enter";
 
-/// Those of derived calls.
+/// The markers that stand in the program's code and are called whatever the runtime does.
+pub const IN_CODE: [&str; 3] = [MAIN_ENTER, THREAD_ENTER, THREAD_EXIT];
+
+/// Those of derived calls, which only a recording needs.
 pub const DERIVED: [&str; 3] = [DERIVED_ENTER, DERIVED_LEAVE, DERIVED_DEPTH];
+
+/// Those of epochs; likewise.
+pub const EPOCH: [&str; 4] = [EPOCH_MARKER, EPOCH_SPIN, EPOCH_LEAVE, EPOCH_ENTER];
 
 fn row(symbol: &str) -> &'static Marker {
     MARKERS

@@ -7,7 +7,7 @@ use crate::report::limits::{Limit, Limits};
 use covsched_core::hooks::{Hook, Op};
 use covsched_core::site::{site_id, Site, SiteKind};
 use covsched_core::SiteId;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// A call that a hook replaces.
 pub struct TrueCall<'m> {
@@ -67,6 +67,7 @@ pub struct Plan<'m> {
     pub sites: Vec<Site>,
     /// What is left alone.
     pub limits: Limits<'m>,
+    epoch_sites: HashSet<SiteId>,
 }
 
 impl<'m> Plan<'m> {
@@ -79,6 +80,7 @@ impl<'m> Plan<'m> {
             references: Vec::new(),
             sites: Vec::new(),
             limits: Limits::default(),
+            epoch_sites: HashSet::new(),
         };
         let unit = module.source_name();
         for body in calls.bodies() {
@@ -100,11 +102,13 @@ impl<'m> Plan<'m> {
         self.functions.is_empty() && self.references.is_empty()
     }
 
-    /// For the summary: "3 true, 1 derived, 0 entry, 0 exit".
+    /// For the summary: "3 true, 1 derived, 0 entry, 0 exit"; epoch markers are counted if there are any.
     pub fn count_sites(&self) -> String {
         let count = |kind| self.sites.iter().filter(|site| site.kind == kind).count();
-        let kinds = [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit];
-        kinds.map(|kind| format!("{} {}", count(kind), kind.name())).join(", ")
+        let kinds = [SiteKind::True, SiteKind::Derived, SiteKind::Entry, SiteKind::Exit, SiteKind::Epoch];
+        let counts = kinds.iter().map(|&kind| (count(kind), kind));
+        let said = counts.filter(|&(count, kind)| count > 0 || kind != SiteKind::Epoch);
+        said.map(|(count, kind)| format!("{count} {}", kind.name())).collect::<Vec<_>>().join(", ")
     }
 
     /// `unit`: the module's source file, to which an internal function without debug info belongs.
@@ -149,6 +153,7 @@ impl<'m> Plan<'m> {
                 (Form::Return, _) => {}
                 (_, Meaning::True(hook)) => self.add_true_call(call, hook, &mut sites, &mut plan),
                 (_, Meaning::Derived) => self.add_derived_call(facts, call, &mut sites, &mut plan),
+                (_, Meaning::Marker) => self.add_epoch_marker(facts, call),
                 (_, Meaning::Nothing) => {}
             }
             let can_follow = call.form != Form::Callbr && !call.is_bound_to_return && !facts.is_coroutine();
@@ -213,6 +218,14 @@ impl<'m> Plan<'m> {
         plan.derived_calls.push(DerivedCall { inst: call.inst, is_invoke: call.form == Form::Invoke, site });
     }
 
+    /// An epoch marker has its site as its argument. One that was copied (by unrolling) is one site.
+    fn add_epoch_marker(&mut self, facts: &FunctionFacts<'m>, call: &CallFacts<'m>) {
+        let Some(id) = call.inst.constant_argument(0).map(SiteId) else { return };
+        if self.epoch_sites.insert(id) {
+            self.sites.push(epoch_site(id, &facts.name, call.inst.location()));
+        }
+    }
+
     fn add_reference(&mut self, facts: &FunctionFacts<'m>, hook: &'static Hook) {
         let Some(first) = facts.function.address_use() else { return };
         // A pointer to a variadic function is called with a variadic type, which a wrapper cannot pass on.
@@ -246,23 +259,41 @@ fn required_arguments(hook: &Hook) -> usize {
     }
 }
 
+/// The file that a site's id is made of: where an internal function is defined, else empty. The file of its
+/// definition, not the unit's: a static function of a header (libstdc++'s `__gthread_mutex_lock`) is the same in every
+/// unit.
+pub fn file_of_sites<'f>(facts: &'f FunctionFacts<'_>, unit: &'f str) -> &'f str {
+    match (facts.internal, facts.file.as_str()) {
+        (false, _) => "",
+        (true, "") => unit,
+        (true, file) => file,
+    }
+}
+
+/// The site of an epoch marker.
+pub fn epoch_site(id: SiteId, function: &str, location: Location) -> Site {
+    Site {
+        id,
+        kind: SiteKind::Epoch,
+        file: location.file,
+        line: location.line,
+        column: location.column,
+        function: function.to_owned(),
+        callee: String::new(),
+    }
+}
+
 /// Makes the ids of one function's sites.
 struct SitesOf<'f> {
     function: &'f str,
-    /// Where an internal function is defined, else empty. The file of its definition, not the unit's: a static
-    /// function of a header (libstdc++'s `__gthread_mutex_lock`) is the same in every unit.
+    /// See [`file_of_sites`].
     file: &'f str,
     ordinals: HashMap<(SiteKind, String), u32>,
 }
 
 impl<'f> SitesOf<'f> {
     fn new(facts: &'f FunctionFacts<'_>, unit: &'f str) -> Self {
-        let file = match (facts.internal, facts.file.as_str()) {
-            (false, _) => "",
-            (true, "") => unit,
-            (true, file) => file,
-        };
-        SitesOf { function: &facts.name, file, ordinals: HashMap::new() }
+        SitesOf { function: &facts.name, file: file_of_sites(facts, unit), ordinals: HashMap::new() }
     }
 
     fn add(&mut self, kind: SiteKind, callee: &str, location: Location, sites: &mut Vec<Site>) -> SiteId {

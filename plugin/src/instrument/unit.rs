@@ -5,6 +5,7 @@
 //! and what is analysed later name the same sites. Under LTO a merged module in which some units kept theirs does
 //! not get another copy of everything: a limit.
 
+use crate::epoch;
 use crate::instrument::apply::{Declarations, REGISTER};
 use crate::instrument::plan::Plan;
 use crate::ir::{Location, Module, Severity};
@@ -12,7 +13,8 @@ use crate::parameters::InstrumentOptions;
 use crate::report::limits::{Limit, Limits};
 use covsched_core::rawlog::Plain;
 use covsched_core::site::{
-    BitcodeHeader, Registration, TableBuilder, BITCODE_MAGIC, BITCODE_SECTION, SECTION, VERSION,
+    BitcodeHeader, Registration, SiteKind, TableBuilder, BITCODE_MAGIC, BITCODE_SECTION, SECTION,
+    UNIT_HAS_BITCODE, UNIT_HAS_EPOCHS, VERSION,
 };
 use std::mem::size_of;
 
@@ -38,7 +40,11 @@ pub fn finish<'m>(
     if first_time || !plan.sites.is_empty() {
         let mut table = TableBuilder::default();
         plan.sites.iter().for_each(|site| table.push(site));
-        let (bytes, table_hash) = table.finish(&unit, keep_bitcode);
+        let has_epochs =
+            module.has_flag(epoch::FLAG) || plan.sites.iter().any(|site| site.kind == SiteKind::Epoch);
+        let epochs = if has_epochs { UNIT_HAS_EPOCHS } else { 0 };
+        let bitcode = if keep_bitcode { UNIT_HAS_BITCODE } else { 0 };
+        let (bytes, table_hash) = table.finish(&unit, epochs | bitcode);
         module.add_section_data("covsched.sites", SECTION, &bytes, true);
         hash = table_hash;
     }

@@ -1,7 +1,7 @@
 //! The C++ bridge, declared: the same functions as in `cpp/bridge.h`, and the enums that its small integers
 //! become. Only `ir` names anything in here.
 
-use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use std::ffi::{c_char, c_void};
 
 use covsched_core::hooks::Word;
@@ -75,6 +75,8 @@ pub(crate) mod function_flags {
     pub(crate) const INT_OF_PTR: u32 = 1 << 10;
     pub(crate) const VOID_OF_PTR: u32 = 1 << 11;
     pub(crate) const VARIADIC: u32 = 1 << 12;
+    pub(crate) const EXACT: u32 = 1 << 13;
+    pub(crate) const RESOLVER: u32 = 1 << 14;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.
@@ -98,6 +100,64 @@ pub(crate) mod inst_flags {
     pub(crate) const GUARDED: u8 = 1 << 3;
     pub(crate) const TAIL_RECURSIVE: u8 = 1 << 4;
     pub(crate) const NO_ARGUMENTS: u8 = 1 << 5;
+    pub(crate) const NORETURN: u8 = 1 << 6;
+}
+
+/// As `CovBlock`.
+#[repr(C)]
+pub(crate) struct RawBlock {
+    pub(crate) start: LLVMValueRef,
+    pub(crate) next: *const u32,
+    pub(crate) next_count: usize,
+    pub(crate) calls: *const LLVMValueRef,
+    pub(crate) call_count: usize,
+    pub(crate) end: u8,
+    pub(crate) is_guard: bool,
+}
+
+/// As `CovLoop`.
+#[repr(C)]
+pub(crate) struct RawLoop {
+    pub(crate) header: u32,
+    pub(crate) blocks: *const u32,
+    pub(crate) block_count: usize,
+    pub(crate) latches: *const u32,
+    pub(crate) latch_count: usize,
+    pub(crate) inner: *const u32,
+    pub(crate) inner_count: usize,
+    pub(crate) location: LLVMMetadataRef,
+    pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
+}
+
+/// As `CovIrreducible`.
+#[repr(C)]
+pub(crate) struct RawIrreducible {
+    pub(crate) blocks: *const u32,
+    pub(crate) block_count: usize,
+    pub(crate) waits_for_memory: bool,
+    pub(crate) may_go_on: bool,
+}
+
+/// As `CovFlowVisitor`.
+#[repr(C)]
+pub(crate) struct FlowVisitor {
+    pub(crate) block: extern "C" fn(*mut c_void, *const RawBlock),
+    pub(crate) natural_loop: extern "C" fn(*mut c_void, *const RawLoop),
+    pub(crate) irreducible: extern "C" fn(*mut c_void, *const RawIrreducible),
+    pub(crate) is_thread_call: extern "C" fn(Text) -> bool,
+}
+
+/// What the bridge lends for the length of a call.
+///
+/// # Safety
+/// `count` values stand at `data`.
+pub(crate) unsafe fn lent<'a, T>(data: *const T, count: usize) -> &'a [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: the caller's promise.
+    unsafe { std::slice::from_raw_parts(data, count) }
 }
 
 /// How an instruction calls, or that it returns.
@@ -178,6 +238,21 @@ impl Severity {
     }
 }
 
+/// As `CovLoopToUnroll`.
+#[repr(C)]
+pub(crate) struct RawLoopToUnroll {
+    pub(crate) header: u32,
+    pub(crate) keeps_header: bool,
+}
+
+/// As `CovLoopResult`.
+#[repr(C)]
+pub(crate) struct RawLoopResult {
+    pub(crate) header: u32,
+    pub(crate) times: u32,
+    pub(crate) result: u8,
+}
+
 pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
 
 /// As `CovPassCallbacks`.
@@ -185,6 +260,7 @@ pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
 pub(crate) struct PassCallbacks {
     pub(crate) parse: extern "C" fn(Text, *mut *mut c_void) -> u8,
     pub(crate) from_environment: extern "C" fn(u8) -> *mut c_void,
+    pub(crate) before: extern "C" fn(usize, *mut *mut c_void) -> u8,
     pub(crate) run: extern "C" fn(u8, *const c_void, LLVMModuleRef) -> bool,
     pub(crate) drop: extern "C" fn(*mut c_void),
 }
@@ -233,6 +309,18 @@ extern "C" {
     );
     pub(crate) fn cov_has_flag(module: LLVMModuleRef, flag: Text) -> bool;
 
+    pub(crate) fn cov_flow(function: LLVMValueRef, visitor: *const FlowVisitor, context: *mut c_void);
+    pub(crate) fn cov_constant_argument(call: LLVMValueRef, argument: usize, value: *mut u64) -> bool;
+    pub(crate) fn cov_resumes(call: LLVMValueRef) -> u8;
+    pub(crate) fn cov_argument_count(call: LLVMValueRef) -> usize;
+    pub(crate) fn cov_call_may_reach(call: LLVMValueRef, function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_place_location(place: LLVMMetadataRef) -> RawLocation;
+    pub(crate) fn cov_call_shape(call: LLVMValueRef) -> usize;
+    pub(crate) fn cov_address_taken(
+        function: LLVMValueRef,
+        starts: extern "C" fn(Text, usize) -> bool,
+    ) -> bool;
+
     pub(crate) fn cov_declare_hook(
         module: LLVMModuleRef,
         symbol: Text,
@@ -267,6 +355,8 @@ extern "C" {
     ) -> LLVMValueRef;
     pub(crate) fn cov_replace_address(function: LLVMValueRef, wrapper: LLVMValueRef);
     pub(crate) fn cov_mark_instrumented(function: LLVMValueRef);
+    pub(crate) fn cov_set_place(inst: LLVMValueRef, place: LLVMMetadataRef);
+    pub(crate) fn cov_allow_markers(function: LLVMValueRef);
     pub(crate) fn cov_set_flag(module: LLVMModuleRef, flag: Text);
     pub(crate) fn cov_add_section_data(
         module: LLVMModuleRef,
@@ -290,6 +380,22 @@ extern "C" {
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);
 
+    pub(crate) fn cov_remark(function: LLVMValueRef, place: LLVMMetadataRef, kind: u8, message: Text);
+
+    pub(crate) fn cov_unroll(
+        function: LLVMValueRef,
+        loops: *const RawLoopToUnroll,
+        count: usize,
+        factor: u32,
+        heed_disabled: bool,
+        marker: Text,
+        visit: extern "C" fn(*mut c_void, *const RawLoopResult),
+        context: *mut c_void,
+    ) -> bool;
+    pub(crate) fn cov_disables_all_unrolling(module: LLVMModuleRef) -> bool;
+    pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
+    pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;
+
     pub(crate) fn cov_register_passes(pass_builder: *mut c_void, callbacks: *const PassCallbacks);
 
     pub(crate) fn cov_write_bitcode(module: LLVMModuleRef, take: TakeText, context: *mut c_void);
@@ -302,6 +408,14 @@ extern "C" {
         take: TakeText,
         context: *mut c_void,
     ) -> bool;
+    pub(crate) fn cov_linked_read(
+        linked: *mut RawLinked,
+        name: Text,
+        ir: Text,
+        take: TakeText,
+        context: *mut c_void,
+    ) -> bool;
+    pub(crate) fn cov_linked_module(linked: *mut RawLinked) -> LLVMModuleRef;
     pub(crate) fn cov_linked_undefined(linked: *mut RawLinked, take: TakeText, context: *mut c_void);
     pub(crate) fn cov_linked_verify(linked: *mut RawLinked, take: TakeText, context: *mut c_void) -> bool;
     pub(crate) fn cov_linked_write(linked: *mut RawLinked, take: TakeText, context: *mut c_void);

@@ -5,6 +5,8 @@
 //! used after it was replaced; the methods that replace take it by value and say so.
 
 pub(crate) mod bridge;
+pub mod flow;
+pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
@@ -82,6 +84,16 @@ impl FunctionFacts<'_> {
         self.has(function_flags::INTERPOSABLE)
     }
 
+    /// The linker takes this body and no other copy.
+    pub fn is_exact(&self) -> bool {
+        self.has(function_flags::EXACT)
+    }
+
+    /// Chooses what an ifunc is; it runs while the program is still being relocated.
+    pub fn is_resolver(&self) -> bool {
+        self.has(function_flags::RESOLVER)
+    }
+
     /// Has no frame and nothing but assembly.
     pub fn is_naked(&self) -> bool {
         self.has(function_flags::NAKED)
@@ -148,6 +160,8 @@ pub struct CallFacts<'m> {
     pub is_tail_recursive: bool,
     /// It passes nothing.
     pub has_no_arguments: bool,
+    /// Control does not come back from it.
+    pub never_returns: bool,
 }
 
 fn optional<T>(raw: LLVMValueRef, make: impl FnOnce(LLVMValueRef) -> T) -> Option<T> {
@@ -291,6 +305,14 @@ impl<'m> Module<'m> {
         }
     }
 
+    /// The thread's own 64-bit counter of this name; `None` if the program uses the name for something else.
+    pub fn thread_counter(self, name: &str) -> Option<Global<'m>> {
+        // SAFETY: see above.
+        optional(unsafe { bridge::cov_thread_counter(self.0, Text::new(name)) }, |raw| {
+            Global(raw, PhantomData)
+        })
+    }
+
     /// The module as bitcode.
     pub fn bitcode(self) -> Vec<u8> {
         // SAFETY: see above.
@@ -328,6 +350,7 @@ impl<'m> Function<'m> {
                 is_guarded: raw.flags & inst_flags::GUARDED != 0,
                 is_tail_recursive: raw.flags & inst_flags::TAIL_RECURSIVE != 0,
                 has_no_arguments: raw.flags & inst_flags::NO_ARGUMENTS != 0,
+                never_returns: raw.flags & inst_flags::NORETURN != 0,
             });
         }
         let mut found: Vec<CallFacts<'m>> = Vec::new();
@@ -385,6 +408,12 @@ impl<'m> Function<'m> {
     pub fn gather_allocas(self) {
         // SAFETY: see above.
         unsafe { bridge::cov_gather_allocas(self.0) }
+    }
+
+    /// Lets every block add the number of its instructions to a counter. False if nothing was changed.
+    pub fn count_instructions(self, counter: Global<'m>) -> bool {
+        // SAFETY: see above.
+        unsafe { bridge::cov_count_instructions(self.0, counter.0) }
     }
 
     /// This function as a place whose line a marker gets.

@@ -35,6 +35,18 @@ pub enum Limit {
     MusttailExit,
     /// Functions that were instrumented at link time, among others that have their bitcode already.
     LateBitcode,
+    /// A cycle that can be entered at several blocks is no loop.
+    EpochIrreducible,
+    /// A `naked` function has no place for an epoch marker.
+    EpochNaked,
+    /// Calls in a function that handles exceptions in funclets need bundles.
+    EpochFunclets,
+    /// A coroutine that is not split yet.
+    EpochCoroutine,
+    /// A function that calls `setjmp` and synchronizes.
+    EpochLongjmp,
+    /// A library call that may block is `musttail` or a `callbr`.
+    EpochBlocking,
 }
 
 impl Limit {
@@ -57,6 +69,16 @@ impl Limit {
             }
             Limit::MusttailExit => "a thread function's return after a musttail call has no site",
             Limit::LateBitcode => "the bitcode of functions that were instrumented at link time is not kept",
+            Limit::EpochIrreducible => {
+                "a cycle with several entries is no loop: an epoch marker stands at each of them, whatever the rules say"
+            }
+            Limit::EpochNaked => "a naked function has no place for epoch markers",
+            Limit::EpochFunclets => "a function with exception funclets gets no epoch markers",
+            Limit::EpochCoroutine => "a coroutine gets no epoch markers",
+            Limit::EpochLongjmp => "a loop that longjmp makes gets no epoch marker",
+            Limit::EpochBlocking => {
+                "a library call that may block does not leave its epoch: it is a musttail call or a callbr"
+            }
         }
     }
 
@@ -102,6 +124,11 @@ impl<'m> Limits<'m> {
     /// Notes a limit of something larger.
     pub fn note(&mut self, limit: Limit, location: Location, subject: &str) {
         self.met.push(Met { limit, inst: None, location, subject: subject.to_owned() });
+    }
+
+    /// Each limit with its place and what it is about, in the order in which they were met.
+    pub fn iter(&self) -> impl Iterator<Item = (Limit, &Location, &str)> {
+        self.met.iter().map(|met| (met.limit, &met.location, met.subject.as_str()))
     }
 
     /// Warns of those that lose a synchronization. Only before the module changes.

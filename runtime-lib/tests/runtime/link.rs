@@ -100,7 +100,7 @@ fn write_table(header: &str, function: &str) -> Vec<u8> {
         function: function.to_owned(),
         callee: "pthread_mutex_lock".to_owned(),
     });
-    let (bytes, _) = builder.finish("registered.c", false);
+    let (bytes, _) = builder.finish("registered.c", 0);
     let mut text = String::from(
         "__attribute__((section(\"covsched_sites\"), used, retain, aligned(8))) static const unsigned char table[] = {",
     );

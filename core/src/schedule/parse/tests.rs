@@ -62,8 +62,8 @@ fn refuse(from: &str, to: &str, line: usize, part: &str) {
 
 #[test]
 fn errors_name_the_line_and_what_was_expected() {
-    refuse("covsched-schedule 1", "covsched-schedule 2", 1, "needs a newer covsched");
-    refuse("covsched-schedule 1", "covsched-schedule one", 1, "expected format version 1");
+    refuse("covsched-schedule 1", "covsched-schedule 3", 1, "needs a newer covsched");
+    refuse("covsched-schedule 1", "covsched-schedule one", 1, "expected format version 1 to 2");
     refuse("covsched-schedule 1", "#!/bin/sh", 1, "not a schedule");
     refuse("program \"./app\"", "program ./app", 3, "double quotes");
     refuse("0123456789abcdef", "0123", 3, "16 hex digits");
@@ -75,7 +75,7 @@ fn errors_name_the_line_and_what_was_expected() {
     refuse("object c0", "object c1", 10, "expected c0");
     refuse("object c0", "object c0 recursive", 10, "does not fit");
     refuse("object c0", "object q0", 10, "expected an object");
-    refuse("entry \"a.c\":3:1", "entrance \"a.c\":3:1", 12, "expected true, derived, entry or exit");
+    refuse("entry \"a.c\":3:1", "entrance \"a.c\":3:1", 12, "expected true, derived, entry, exit or epoch");
     refuse("\"a.c\":3:1", "\"a.c\" 3", 12, "line and column");
     refuse("site 0000000000000002", "site 0000000000000001", 13, "a second line for site");
     refuse("events 7", "race t0 t1\nevents 7", 14, "need a newer covsched");
@@ -86,8 +86,8 @@ fn errors_name_the_line_and_what_was_expected() {
     refuse("t2 entry", "t3 entry", 21, "no `thread t3` line");
     refuse("t2 entry", "t02 entry", 21, "expected an event");
     refuse("t2 entry", "t2 entrance", 21, "unknown operation");
-    refuse("t2 entry", "epoch 3", 21, "need a newer covsched");
-    refuse("t2 entry", "t2 entry epoch=3", 21, "needs a newer covsched");
+    refuse("t2 entry", "epoch t0 stack=0000000000000001", 21, "need `covsched-schedule 2`");
+    refuse("t2 entry", "t2 entry race=3", 21, "needs a newer covsched");
     refuse("t2 entry", "t2 entry m1", 21, "no `object m1` line");
     refuse("t2 entry", "t2 entry =0 =0", 21, "given twice");
     refuse("waker=t0/0", "waker=t0/1", 20, "t0 has signalled c0 1 times");

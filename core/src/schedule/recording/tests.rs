@@ -5,6 +5,7 @@ use crate::hooks::Op;
 use crate::rawlog::words::{open_word, thread_words, Dictionary, Encoded};
 use crate::rawlog::{LOST_RECORDS, NO_THREAD, STATE_COMPLETE, STATE_RUNNING};
 use crate::schedule::assemble::{assemble, NoSymbols};
+use crate::schedule::epochs::tests::recordings_with_epochs;
 use crate::schedule::simulate::{recording_of, recordings};
 use crate::schedule::{legal, verify, Completeness, MutexKind};
 use crate::site::TableBuilder;
@@ -180,6 +181,14 @@ fn a_named_semaphore_opened_twice_is_one_object() {
 proptest! {
     #[test]
     fn simulated_recordings_are_read_back(recording in recordings()) {
+        let (meta, logs) = files_of(&recording);
+        let read = read_files(&meta, &logs).unwrap();
+        let schedule = assemble(read, "./app", &NoSymbols, "").unwrap();
+        prop_assert_eq!(schedule, assemble(recording, "./app", &NoSymbols, "").unwrap());
+    }
+
+    #[test]
+    fn epochs_are_read_back(recording in recordings_with_epochs()) {
         let (meta, logs) = files_of(&recording);
         let read = read_files(&meta, &logs).unwrap();
         let schedule = assemble(read, "./app", &NoSymbols, "").unwrap();

@@ -211,6 +211,13 @@ pub fn record(executable: &Path, arguments: &[&str], options: &str) -> Run {
     Run { output: wait_at_most(Duration::from_secs(40), child), folder }
 }
 
+/// Runs a program with these options, which do not record.
+pub fn run(executable: &Path, arguments: &[&str], options: &str) -> Output {
+    let mut command = Command::new(executable);
+    command.args(arguments).env("COVSCHED_OPTIONS", options).stdout(Stdio::piped()).stderr(Stdio::piped());
+    wait_at_most(Duration::from_secs(40), command.spawn().unwrap())
+}
+
 /// A program that hangs is killed and is a failure of its own: some programs are to be killed, and a status alone
 /// would not tell.
 fn wait_at_most(limit: Duration, mut child: Child) -> Output {
