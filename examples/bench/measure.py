@@ -4,8 +4,9 @@ A mode is one row of MODES, a program one row of PROGRAMS. What is timed is the 
 start to its end. For recording that leaves out what `covsched record` does afterwards, when it turns the recording
 into a schedule file; for enforcing what `covsched run` does before, when it turns the schedule into a plan. A program
 is recorded once for its enforced runs, which must follow that schedule to its end. Epochs are measured with a build of
-their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. The report goes to standard output
-and to docs/benchmarks.md.
+their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. They are a part of
+their own, so that either part can be measured again without the other. The reports go to standard output and to
+docs/benchmarks.md and docs/benchmarks-epochs.md.
 """
 
 import argparse
@@ -50,7 +51,7 @@ EPOCHS = [
     Mode("epochs=barrier", "epochs", "epochs=barrier"),
     Mode("epochs=barrier, 64 markers", "epochs", "epochs=barrier:epoch-markers=64"),
 ]
-MODES = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING, *EPOCHS]
+MAIN = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING]
 
 # The main table's, and those that the enforcing modes are measured with besides.
 THREADS, OTHER_THREADS = 4, (2, 8)
@@ -108,7 +109,7 @@ def run(program, mode, work, size, threads, prefix=()):
 def measure_time(program, work, modes, threads, repetitions):
     """{mode: seconds of each repetition}. The modes take turns, and another one begins each time."""
     seconds, outputs, slow = collections.defaultdict(list), set(), set()
-    schedule = record(program, work, threads)
+    schedule = record(program, work, threads) if any(mode.order for mode in modes) else None
     for repetition in range(-1, repetitions):
         for turn in range(len(modes)):
             mode = modes[(repetition + turn) % len(modes)]
@@ -120,50 +121,64 @@ def measure_time(program, work, modes, threads, repetitions):
                 seconds[mode.name].append(took)
             elif took > SLOW_SECONDS:  # the first round warms up
                 slow.add(mode.name)
-    schedule.unlink()
+    if schedule:
+        schedule.unlink()
     if len(outputs) != 1:
         sys.exit(f"{program.name} gives different results: {outputs}")
     return seconds
 
 
-def measure_instructions(program, work):
+def measure_instructions(program, work, modes):
     """{mode: instructions} of a small run with one thread, by callgrind. Enforcing and the epoch barrier are about threads
     that wait."""
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     counts = {}
-    for mode in MODES:
+    for mode in modes:
         if not mode.order and "barrier" not in mode.name:
             _, _, errors = run(program, mode, work, program.small, 1, valgrind)
             counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
     return counts
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
-    parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
-    parser.add_argument("--only", help="one program; nothing is written")
-    parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
-    options = parser.parse_args()
-    programs = [p for p in PROGRAMS if options.only in (None, p.name)] or sys.exit(f"no program {options.only}")
+def measure(programs, modes, others, options):
+    """{threads: {program: {mode: seconds}}} and {program: {mode: instructions}}. `others`: the modes that are measured
+    with other numbers of threads as well."""
     times, counts = collections.defaultdict(dict), {}
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
         for program in programs:
             print(f"measuring {program.name}", file=sys.stderr, flush=True)
             build(program, work)
-            times[THREADS][program.name] = measure_time(program, work, MODES, THREADS, options.repetitions)
-            for threads in OTHER_THREADS if options.other_repetitions else ():
-                modes = [NATIVE, *ENFORCING]
-                times[threads][program.name] = measure_time(program, work, modes, threads, options.other_repetitions)
+            times[THREADS][program.name] = measure_time(program, work, modes, THREADS, options.repetitions)
+            for threads in OTHER_THREADS if others and options.other_repetitions else ():
+                taken = measure_time(program, work, [NATIVE, *others], threads, options.other_repetitions)
+                times[threads][program.name] = taken
             if not options.no_instructions:
-                counts[program.name] = measure_instructions(program, work)
-    names = [[mode.name for mode in group] for group in (MODES, ENFORCING, EPOCHS)]
-    modes = report.Modes(*names, THREADS)
-    text = report.write(modes, times, counts, ROOT)
-    print(text)
-    if not options.only:
-        (ROOT / "docs" / "benchmarks.md").write_text(text, encoding="utf-8")
+                counts[program.name] = measure_instructions(program, work, modes)
+    return times, counts
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
+    parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
+    parser.add_argument("--part", choices=["main", "epochs"], help="measure only this part")
+    parser.add_argument("--only", help="one program; nothing is written")
+    parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
+    options = parser.parse_args()
+    programs = [p for p in PROGRAMS if options.only in (None, p.name)] or sys.exit(f"no program {options.only}")
+    parts = {
+        "main": (MAIN, ENFORCING, report.write, "benchmarks.md"),
+        "epochs": ([NATIVE, *EPOCHS], [], report.write_epochs, "benchmarks-epochs.md"),
+    }
+    for name in [options.part] if options.part else parts:
+        modes, others, write, file = parts[name]
+        times, counts = measure(programs, modes, others, options)
+        names = report.Modes([mode.name for mode in modes], [mode.name for mode in others], THREADS)
+        text = write(names, times, counts, ROOT)
+        print(text)
+        if not options.only:
+            (ROOT / "docs" / file).write_text(text, encoding="utf-8")
 
 
 main()

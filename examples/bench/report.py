@@ -1,4 +1,4 @@
-"""Turns measurements into docs/benchmarks.md: ratios to native, side by side, and the targets beside them."""
+"""Turns measurements into the reports in docs: ratios to native, side by side, and the targets beside them."""
 
 import collections
 import datetime
@@ -11,9 +11,8 @@ import figures
 # What DESIGN.md section 9 asks for: mode -> (geometric mean, worst case), None where it names none.
 TARGETS = {"off": (1.01, 1.05), "recording": (1.05, None), "enforce hb": (1.05, 1.25)}
 
-# The names of the modes, native first; those that enforce; those of the build with epoch markers; how many threads the
-# main table has.
-Modes = collections.namedtuple("Modes", "all enforcing epochs threads")
+# The names of the modes, native first; those that enforce; how many threads the main table has.
+Modes = collections.namedtuple("Modes", "all enforcing threads")
 
 ENFORCING = """\
 One schedule a program and number of threads; ratio to native with as many threads. Under the happens-before order
@@ -73,52 +72,80 @@ def geometric_means(ratios, mode):
     return [figures.geomean(one) for one in zip(*(modes[mode] for modes in ratios.values()))]
 
 
-def write(modes, all_times, counts, root):
-    """The report. `all_times`: {threads: {program: {mode: seconds}}}."""
-    times = all_times[modes.threads]
-    others = [mode for mode in modes.all if mode != "native" and mode not in modes.epochs]
-    ratios = ratios_to_native(times, [*others, *modes.epochs])
+def head(modes, times, root):
+    """What every report begins with, and the ratios."""
     repetitions = len(next(iter(times.values()))["native"])
-    rows = [
-        [program, f"{figures.median(times[program]['native']):.3f} s", *(ratio(ratios[program][m]) for m in others)]
-        for program in times
-    ]
-    means = {mode: geometric_means(ratios, mode) for mode in others}
-    rows.append(["**geometric mean**", "", *(ratio(means[m]) for m in others)])
-    lines = [
-        "# What covsched costs",
-        "",
+    return [
         "Written by `scripts/bench`; do not edit. The programs are in examples/bench.",
         "",
         *machine(root),
         f"- {repetitions} repetitions of each program in each mode, interleaved; ratio to the native run of the same",
         f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; all builds with -O2",
+        "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
+    ]
+
+
+def times_of_all(modes, times):
+    """The table of all programs and modes."""
+    others = modes.all[1:]
+    ratios = ratios_to_native(times, others)
+    rows = [
+        [program, f"{figures.median(times[program]['native']):.3f} s", *(ratio(ratios[program][m]) for m in others)]
+        for program in times
+    ]
+    rows.append(["**geometric mean**", "", *(ratio(geometric_means(ratios, mode)) for mode in others)])
+    worst = [max((figures.median(of[mode]), program) for program, of in ratios.items()) for mode in others]
+    rows.append(["worst", "", *(f"{value:.3f} ({program})" for value, program in worst)])
+    return ratios, table(["program", "native", *others], rows)
+
+
+def instructions(modes, counts):
+    """The table of instruction counts, with its heading."""
+    if not counts:
+        return []
+    counted = [mode for mode in modes.all[1:] if mode in next(iter(counts.values()))]
+    rows = [[p, f"{c['native']:,}", *(f"{c[m] / c['native']:.4f}" for m in counted)] for p, c in counts.items()]
+    means = [figures.geomean([c[m] / c["native"] for c in counts.values()]) for m in counted]
+    rows.append(["**geometric mean**", "", *(f"{mean:.4f}" for mean in means)])
+    said = "`valgrind --tool=callgrind`, one thread, small sizes."
+    return ["", "## Instructions", "", said, "", *table(["program", "native", *counted], rows)]
+
+
+def write(modes, all_times, counts, root):
+    """The main report. `all_times`: {threads: {program: {mode: seconds}}}."""
+    times = all_times[modes.threads]
+    ratios, rows = times_of_all(modes, times)
+    means = {mode: geometric_means(ratios, mode) for mode in modes.all[1:]}
+    lines = [
+        "# What covsched costs",
+        "",
+        *head(modes, times, root),
         "- recording: the program's own time; turning the recording into a schedule file comes after it",
         "- enforcing: the program's own time; turning the schedule into a plan comes before it",
-        "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
+        "- epochs have a [report of their own](benchmarks-epochs.md)",
         "",
         "## Time",
         "",
-        *table(["program", "native", *others], rows),
+        *rows,
         "",
         "## Targets",
         "",
-        *table(["mode", "geometric mean", "target", "worst case", "target", "met"], targets(others, ratios, means)),
+        *table(
+            ["mode", "geometric mean", "target", "worst case", "target", "met"], targets(modes.all[1:], ratios, means)
+        ),
     ]
     if len(all_times) > 1:
         lines += ["", "## Enforcing with more and fewer threads", "", *ENFORCING.split("\n"), ""]
         lines += by_threads(modes, all_times)
-    lines += ["", "## Epochs", "", *EPOCHS.split("\n"), "", *epochs(modes, ratios)]
-    if counts:
-        lines += ["", "## Instructions", "", "`valgrind --tool=callgrind`, one thread, small sizes.", ""]
-        counted = [mode for mode in [*others, *modes.epochs] if mode in next(iter(counts.values()))]
-        rows = [
-            [p, f"{c['native']:,}", *(f"{c[m] / c['native']:.4f}" for m in counted)] for p, c in counts.items()
-        ]
-        means = [figures.geomean([c[m] / c["native"] for c in counts.values()]) for m in counted]
-        rows.append(["**geometric mean**", "", *(f"{mean:.4f}" for mean in means)])
-        lines += table(["program", "native", *counted], rows)
-    return "\n".join(lines) + "\n"
+    return "\n".join(lines + instructions(modes, counts)) + "\n"
+
+
+def write_epochs(modes, all_times, counts, root):
+    """The report on epochs."""
+    times = all_times[modes.threads]
+    _, rows = times_of_all(modes, times)
+    lines = ["# What epochs cost", "", *head(modes, times, root), "", "## Time", "", *EPOCHS.split("\n"), "", *rows]
+    return "\n".join(lines + instructions(modes, counts)) + "\n"
 
 
 def by_threads(modes, all_times):
@@ -135,15 +162,6 @@ def by_threads(modes, all_times):
     said = ", ".join(f"{count} with {threads} threads" for threads, count in counts.items())
     header = [f"{mode}, {threads}" for mode, threads in columns]
     return [f"Medians; repetitions: {said}.", "", *table(["program", *header], rows)]
-
-
-def epochs(modes, ratios):
-    """The ratios of the build with markers, and the worst of each mode."""
-    rows = [[program, *(ratio(of[mode]) for mode in modes.epochs)] for program, of in ratios.items()]
-    rows.append(["**geometric mean**", *(ratio(geometric_means(ratios, mode)) for mode in modes.epochs)])
-    worst = [max((figures.median(of[mode]), program) for program, of in ratios.items()) for mode in modes.epochs]
-    rows.append(["worst", *(f"{value:.3f} ({program})" for value, program in worst)])
-    return table(["program", *modes.epochs], rows)
 
 
 def targets(others, ratios, means):
