@@ -153,6 +153,8 @@ pub struct Event {
     pub result: Option<i32>,
     /// The operation was cancelled or otherwise unwound: it has ended, and the call did not return.
     pub unwound: bool,
+    /// How many of the calls that its thread's derived events began it was made inside of: see [`stack`].
+    pub depth: u32,
 }
 
 impl Event {
@@ -170,6 +172,7 @@ impl Event {
             count: None,
             result: None,
             unwound: false,
+            depth: 0,
         }
     }
 
