@@ -17,6 +17,7 @@ pub mod instrument;
 pub mod ir;
 pub mod parameters;
 pub mod report;
+pub mod specialize;
 #[cfg(test)]
 mod testing;
 
