@@ -197,6 +197,15 @@ void cov_gather_allocas(LLVMValueRef function);
 /// `call` becomes `if (*active == only) [unlikely] call`, and its result 0 otherwise; `only` 0 means any value but 0.
 void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 
+// --- Taking the place of functions --------------------------------------------------------------------------
+
+/// The body of `function` becomes a call of `to`, which has its type.
+void cov_forward(LLVMValueRef function, LLVMValueRef to);
+/// Erases a function that nothing uses and that no other module can use; false if it stays.
+bool cov_drop_if_unused(LLVMValueRef function);
+/// A virtual table in which a function stands; null if there is none.
+LLVMValueRef cov_vtable_with(LLVMValueRef function);
+
 // --- Reporting ----------------------------------------------------------------------------------------------
 
 /// Through the context, so that each tool reports in its own way. `at`: instruction, function or null.
@@ -272,6 +281,7 @@ enum CovPass : uint8_t {
   COV_SYNC_UNROLL,
   COV_PRINT_EPOCHS,
   COV_VERIFY_EPOCHS,
+  COV_SPECIALIZE,
 };
 
 struct CovPassCallbacks {

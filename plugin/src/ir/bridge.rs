@@ -363,6 +363,10 @@ extern "C" {
     pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
     pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef, only: u8);
 
+    pub(crate) fn cov_forward(function: LLVMValueRef, to: LLVMValueRef);
+    pub(crate) fn cov_drop_if_unused(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_vtable_with(function: LLVMValueRef) -> LLVMValueRef;
+
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);
 

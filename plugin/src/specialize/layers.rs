@@ -209,7 +209,7 @@ pub fn product(graph: &Graph, frame: FrameSteps<'_>, scratch: &mut Scratch) -> R
         *scratch = Scratch::default();
         return product(graph, frame, scratch);
     }
-    let mut search = Search { graph, frame, scratch, drafts: Vec::new() };
+    let mut search = Search { graph, frame, scratch, drafts: Vec::new(), is_over: false };
     search.forward()?;
     let drafts = search.drafts;
     Ok(prune(frame, drafts))
@@ -220,6 +220,8 @@ struct Search<'a> {
     frame: FrameSteps<'a>,
     scratch: &'a mut Scratch,
     drafts: Vec<Draft>,
+    /// The last item may end the frame, or its thread.
+    is_over: bool,
 }
 
 impl Search<'_> {
@@ -245,8 +247,7 @@ impl Search<'_> {
         self.scratch.generation += 1;
         self.enter(PieceId(0), 0, &allowed, &mut work);
         for layer in 0..=last {
-            let is_over = layer == last && self.drafts.iter().rev().any(|draft| draft.ends);
-            if work.is_empty() && !is_over {
+            if work.is_empty() && !(layer == last && self.is_over) {
                 let instead = self.graph.first_after(self.frame.is_root, &arrivals);
                 return Err(Misfit { item: layer, instead });
             }
@@ -358,6 +359,7 @@ impl Search<'_> {
             let draft = &mut self.drafts[node.index()];
             draft.ends = step.ends && layer + 1 == last;
             (draft.leaves, draft.leaves_skipped) = (leaves, leaves_skipped);
+            self.is_over |= draft.ends || leaves != Ways::NONE;
             (draft.next, draft.skipped, draft.otherwise) = (next, skipped, otherwise);
             return;
         }
@@ -419,20 +421,24 @@ fn live(drafts: &[Draft]) -> Vec<bool> {
 
 /// Takes what does not lead to acceptance out.
 fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
-    let live = live(&drafts);
-    let is_live = |target: &Option<NodeId>| target.is_some_and(|node| live[node.index()]);
+    let mut live = live(&drafts);
     let mut uncertain: Vec<u32> = Vec::new();
     for node in 0..drafts.len() {
         if drafts[node].role != Role::Item || !live[node] {
             continue;
         }
         let draft = &drafts[node];
+        let is_live = |target: &Option<NodeId>| target.is_some_and(|node| live[node.index()]);
         let is_done = draft.leaves != Ways::NONE || draft.ends || draft.next.iter().any(is_live);
         let is_skipped = draft.leaves_skipped || draft.skipped.iter().any(is_live);
         if !is_done {
-            // To do the item here leads nowhere.
+            // To do the item here leads nowhere. Through a pointer any function is called as it is then: the node
+            // takes the place of the other one.
             let next = match draft.otherwise {
-                Some(free) => drafts[free.index()].next.clone(),
+                Some(free) => {
+                    live[free.index()] = false;
+                    drafts[free.index()].next.clone()
+                }
                 None => draft.skipped.clone(),
             };
             let draft = &mut drafts[node];
