@@ -252,6 +252,9 @@ macro_rules! for_each_cxx_hook {
 ///   it. The result is 1 if it did, else 0.
 /// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread's next
 ///   hook or marker enters then.
+/// - `not_covered`: in a program that was specialized for a schedule, where the schedule is left: ends the process.
+///   `expected` is the synchronization that the schedule has next, `text` says so (`OP at FILE:LINE (FUNCTION)`, a C
+///   string), `thread` is the thread's number in the schedule, -1 in code that threads share.
 #[macro_export]
 macro_rules! for_each_marker {
     ($callback:ident) => {
@@ -266,6 +269,7 @@ macro_rules! for_each_marker {
             epoch_marker(site: site) -> void;
             epoch_leave() -> int;
             epoch_enter(left: int) -> void;
+            not_covered(expected: site, text: ptr, thread: int) -> never;
         }
     };
 }
