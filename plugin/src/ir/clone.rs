@@ -110,10 +110,8 @@ pub enum Start<'m> {
 pub struct Trap {
     /// The synchronization that was expected.
     pub expected: SiteId,
-    /// Its file, empty if unknown.
-    pub file: String,
-    /// Its line, 0 if unknown.
-    pub line: u32,
+    /// In words: `OP at FILE:LINE (FUNCTION)`.
+    pub text: String,
 }
 
 /// What becomes of branches that have one live side.
@@ -136,6 +134,8 @@ pub struct Body<'m> {
     pub entry: NodeId,
     /// What becomes of branches with one live side.
     pub guards: Guards,
+    /// The hook that traps call, from [`super::Module::not_covered`].
+    pub not_covered: Function<'m>,
     /// The nodes that begin with setting the flag, in a clone that takes one.
     pub sets_flag_at: Vec<NodeId>,
 }
@@ -248,6 +248,8 @@ pub struct Template<'m> {
 //     pub fn make_clone(&self, into: Function<'m>, body: &Body<'m>) -> Made;
 // }
 // impl<'m> Module<'m> {
+//     /// Declares `covsched_not_covered`; `None` if the program uses the name for something else.
+//     pub fn not_covered(self) -> Option<Function<'m>>;
 //     /// A copy of a vtable in which `method` is `with`; `None` if it is not in it, or it is no vtable.
 //     pub fn clone_vtable(self, vtable: Global<'m>, name: &str, method: Function<'m>, with: Function<'m>) -> Option<Global<'m>>;
 // }
