@@ -5,6 +5,7 @@
 //! used after it was replaced; the methods that replace take it by value and say so.
 
 pub(crate) mod bridge;
+pub mod clone;
 pub mod flow;
 pub mod replace;
 pub mod unroll;
