@@ -4,7 +4,7 @@ use super::graph::{Act, Callee, FunctionId};
 use super::items::{keep, Does, KeptFrames};
 use super::layers::{self, Role};
 use super::plan::{plan, DoesNotFit, Plan};
-use super::source::Source;
+use super::source::{Limit, Source};
 use super::stats::Stats;
 use super::words::Words;
 use super::body::BodyBuilder;
@@ -314,14 +314,13 @@ fn count(
     stats.limits = source
         .limits
         .iter()
-        .map(|(function, limit)| {
+        .map(|Limit { function, location, reason }| {
             let name = source.sites.functions.get(function).map_or("", |facts| facts.name.as_str());
-            let clone::Limit { obstacle, location } = limit;
             let place = match location.file.as_str() {
                 "" => String::new(),
                 file => format!(" at {file}:{}", location.line),
             };
-            format!("{}{place} runs as it is: {}", crate::demangle(name), obstacle.describe())
+            format!("{}{place} runs as it is: {reason}", crate::demangle(name))
         })
         .collect();
 }

@@ -10,6 +10,7 @@ use super::program::Program;
 use covsched_core::hooks::Effect;
 use covsched_core::schedule::frames::{Action, FrameId, Frames, Item};
 use covsched_core::schedule::{Event, Schedule};
+use covsched_core::site::SiteKind;
 use covsched_core::{Seq, SiteId, ThreadId};
 
 /// What a step is.
@@ -118,6 +119,10 @@ impl Choice<'_> {
             return false;
         }
         match item.action {
+            // A thread that exits ends where it called that, and not by a return.
+            Action::Synchronized { op, .. } if op.effect() == Effect::Leave => {
+                self.schedule.sites.get(&item.site).is_some_and(|site| site.kind == SiteKind::Exit)
+            }
             Action::Synchronized { .. } => true,
             Action::Called(None) => false,
             Action::Called(Some(FrameId(callee))) => {
