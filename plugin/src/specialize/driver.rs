@@ -189,6 +189,7 @@ impl<'m> Driver<'_, 'm> {
             callee: clone::Callee::Same,
             only_if: None,
             not_done: None,
+            own_flag: node.passes_on,
             start: None,
         };
         match (node.role, act) {
@@ -233,7 +234,7 @@ impl<'m> Driver<'_, 'm> {
         made.not_done = node.not_done.first().map(|&target| builder.target(target));
         if let (Some(&done), Some(&not_done)) = (node.next.get(1), node.not_done.get(1)) {
             // Where its exceptions land.
-            made.next[1] = builder.landing(done, not_done);
+            made.next[1] = builder.landing(done, not_done, node.passes_on);
         }
     }
 
