@@ -1,7 +1,9 @@
 // Clones: blocks of a template, copied and wired as told, and SSA form rebuilt by LLVM.
 //
 // Time is linear in what is copied: a register's new value is found by number, nodes that follow each other are put
-// into one block at once, and debug info is copied once a clone.
+// into one block at once, and debug info is copied once a clone. A slot that a register became is a variable while
+// blocks are filled: its value goes with control as long as there is one way to come. It is memory only where ways
+// meet, and there LLVM's promotion makes PHIs of it.
 
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
@@ -93,12 +95,18 @@ private:
   }
 };
 
+/// What is known of slots at a place.
+struct Knowledge {
+  std::vector<Value *> Values;  // null if unknown: then it is in memory
+  BitVector Pending;            // those that are not in memory yet
+};
+
 /// The making of one clone.
 class Cloner {
 public:
   Cloner(CovTemplate &T, Function &Clone, const CovBody &Body, CovMade &Made)
       : T(T), Clone(Clone), Body(Body), Made(Made), Context(Clone.getContext()), Info(T, Clone), Now(T.Values.size()),
-        Blocks(Body.node_count), Traps(Body.trap_count), Incoming(Body.node_count) {}
+        Blocks(Body.node_count), Traps(Body.trap_count), Incoming(Body.node_count), Known(nothingKnown()) {}
 
   void run() {
     countIncoming();
@@ -108,9 +116,10 @@ public:
     else
       BranchInst::Create(blockOf(Body.entry), Frame);
     while (!Open.empty()) {
-      auto [Node, Block] = Open.pop_back_val();
-      moveToEnd(Block);
-      emit(Node, Block);
+      OpenNode Next = Open.pop_back_val();
+      Known = std::move(Next.Known);
+      moveToEnd(Next.Block);
+      emit(Next.Node, Next.Block);
     }
     for (BasicBlock *Trap : TrapBlocks)
       moveToEnd(Trap);
@@ -128,7 +137,13 @@ private:
   std::vector<BasicBlock *> Blocks;  // by node
   std::vector<BasicBlock *> Traps;
   std::vector<uint32_t> Incoming;    // edges, by node
-  SmallVector<std::pair<uint32_t, BasicBlock *>, 32> Open;
+  struct OpenNode {
+    uint32_t Node;
+    BasicBlock *Block;
+    Knowledge Known;
+  };
+  SmallVector<OpenNode, 32> Open;    // to be filled
+  Knowledge Known;                   // at the end of the block that is being filled
   SmallVector<BasicBlock *, 32> TrapBlocks;
   DenseMap<std::pair<const BasicBlock *, uint32_t>, BasicBlock *> TrapLandings;
   BasicBlock *Frame = nullptr;
@@ -215,11 +230,30 @@ private:
     PromoteMemToReg(Used, Tree);
   }
 
+  Knowledge nothingKnown() const {
+    return {std::vector<Value *>(T.Slots.size()), BitVector(T.Slots.size())};
+  }
+
+  /// Puts into memory what is read behind these edges where other ways come, too.
+  void settle(BasicBlock *Block, std::initializer_list<CovEdge> Edges) {
+    if (Known.Pending.none())
+      return;
+    BitVector Needed(T.Slots.size());
+    for (CovEdge Edge : Edges)
+      if (Edge != COV_NO_EDGE && !isTrap(Edge) && Incoming[indexOf(Edge)] != 1)
+        Needed |= pieceOf(indexOf(Edge)).Live;
+    Needed &= Known.Pending;
+    for (unsigned Slot : Needed.set_bits())
+      new StoreInst(Known.Values[Slot], Slots[Slot], Block);
+    Known.Pending.reset(Needed);
+  }
+
+  /// The block of a node that the block that is being filled leads to.
   BasicBlock *blockOf(uint32_t Node) {
     BasicBlock *&Block = Blocks[Node];
     if (!Block) {
       Block = BasicBlock::Create(Context, "", &Clone);
-      Open.push_back({Node, Block});
+      Open.push_back({Node, Block, Incoming[Node] == 1 ? Known : nothingKnown()});
     }
     return Block;
   }
@@ -312,7 +346,27 @@ private:
     }
   }
 
+  /// Reads or writes a slot. False if it must be read from memory.
+  bool useSlot(const Step &S) {
+    Value *&Current = Known.Values[S.Slot];
+    if (isa<StoreInst>(S.Inst)) {
+      auto Found = T.Values.find(S.Inst->getOperand(0));
+      Current = Found == T.Values.end() ? S.Inst->getOperand(0) : Now[Found->second];
+      Known.Pending.set(S.Slot);
+      return true;
+    }
+    if (!Current && S.OnlyDescribes) {
+      // Debug info never changes what is made.
+      Now[S.Value] = PoisonValue::get(S.Inst->getType());
+      return true;
+    }
+    Now[S.Value] = Current;
+    return Current;
+  }
+
   Instruction *copy(const Step &S, BasicBlock *Block) {
+    if (S.Slot != None && useSlot(S))
+      return nullptr;
     Instruction *I = S.Inst->clone();
     for (uint32_t P = S.FirstOperand; P < S.FirstOperand + S.OperandCount; ++P)
       I->setOperand(T.Operands[P].Place, Now[T.Operands[P].Value]);
@@ -324,6 +378,8 @@ private:
     if (auto *Debug = dyn_cast<DbgInfoIntrinsic>(I))
       mapDebugOperands(*Debug);
     Now[S.Value] = I;
+    if (S.Slot != None)
+      Known.Values[S.Slot] = I;
     return I;
   }
 
@@ -359,6 +415,7 @@ private:
       if (Next == COV_NO_EDGE)
         return;
       if (isTrap(Next) || Incoming[indexOf(Next)] != 1) {
+        settle(Block, {Next});
         jump(targetOf(Next), Block, Node);
         return;
       }
@@ -397,6 +454,12 @@ private:
     auto *Jump = dyn_cast<BranchInst>(Last.Inst);
     if (Jump && Jump->isUnconditional())
       return goOn(Node, Block, Next);
+    if (P.Tail) {
+      settle(Block, {edge(Node, 1)});
+    } else {
+      for (size_t Successor = 0; Successor < P.Next.size(); ++Successor)
+        settle(Block, {edge(Node, Successor)});
+    }
     Instruction *I = copy(Last, Block);
     if (auto *Invoke = dyn_cast<InvokeInst>(I)) {
       if (Last.Inst == P.Call) {
@@ -415,6 +478,7 @@ private:
       Next = edge(Node, 0);
       return Block;
     }
+    settle(Block, {edge(Node, 0), Told.not_done});
     IRBuilder<> Builder(Block);
     if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
       Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
