@@ -197,6 +197,15 @@ void cov_gather_allocas(LLVMValueRef function);
 /// `call` becomes `if (*active == only) [unlikely] call`, and its result 0 otherwise; `only` 0 means any value but 0.
 void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 
+// --- Taking the place of functions --------------------------------------------------------------------------
+
+/// The body of `function` becomes a call of `to`, which has its type.
+void cov_forward(LLVMValueRef function, LLVMValueRef to);
+/// Erases a function that nothing uses and that no other module can use; false if it stays.
+bool cov_drop_if_unused(LLVMValueRef function);
+/// A virtual table in which a function stands; null if there is none.
+LLVMValueRef cov_vtable_with(LLVMValueRef function);
+
 // --- Reporting ----------------------------------------------------------------------------------------------
 
 /// Through the context, so that each tool reports in its own way. `at`: instruction, function or null.
@@ -289,6 +298,7 @@ struct CovPiece {
   size_t next_count;
   CovEnd end;
   bool lands;              // begins with a landing pad, which is then all
+  bool may_unwind;         // a call in it may leave the function by an exception
 };
 void cov_template_pieces(CovTemplate *copy, void (*visit)(void *, const CovPiece *), void *context);
 
@@ -309,8 +319,10 @@ struct CovNode {
   LLVMValueRef callee;        // in place of what the piece's call calls, or null
   LLVMValueRef only_if;       // the call's pointer must be this function, or null
   LLVMValueRef start;         // in place of an argument, or null
-  uint64_t start_offset;      // into the vtable
+  LLVMValueRef start_original;// what that must be
+  uint64_t start_offset;      // into the vtables
   uint32_t start_index;       // of the argument
+  CovEdge start_otherwise;    // if it is not
   uint32_t piece;
   uint32_t first_edge;        // its first in CovBody::edges
   CovEdge otherwise;          // if the pointer is not `only_if`
@@ -364,6 +376,7 @@ enum CovPass : uint8_t {
   COV_SYNC_UNROLL,
   COV_PRINT_EPOCHS,
   COV_VERIFY_EPOCHS,
+  COV_SPECIALIZE,
 };
 
 struct CovPassCallbacks {

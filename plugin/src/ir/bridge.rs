@@ -239,6 +239,7 @@ pub(crate) struct RawPiece {
     pub(crate) next_count: usize,
     pub(crate) end: u8,
     pub(crate) lands: bool,
+    pub(crate) may_unwind: bool,
 }
 
 /// As `CovNode`.
@@ -247,8 +248,10 @@ pub(crate) struct RawNode {
     pub(crate) callee: LLVMValueRef,
     pub(crate) only_if: LLVMValueRef,
     pub(crate) start: LLVMValueRef,
+    pub(crate) start_original: LLVMValueRef,
     pub(crate) start_offset: u64,
     pub(crate) start_index: u32,
+    pub(crate) start_otherwise: u32,
     pub(crate) piece: u32,
     pub(crate) first_edge: u32,
     pub(crate) otherwise: u32,
@@ -432,6 +435,10 @@ extern "C" {
     );
     pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
     pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef, only: u8);
+
+    pub(crate) fn cov_forward(function: LLVMValueRef, to: LLVMValueRef);
+    pub(crate) fn cov_drop_if_unused(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_vtable_with(function: LLVMValueRef) -> LLVMValueRef;
 
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);

@@ -7,6 +7,7 @@
 pub(crate) mod bridge;
 pub mod clone;
 pub mod flow;
+pub mod replace;
 pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
