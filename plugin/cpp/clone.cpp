@@ -236,7 +236,7 @@ private:
   }
 
   /// Puts into memory what is read behind these edges where other ways come, too.
-  void settle(BasicBlock *Block, std::initializer_list<CovEdge> Edges) {
+  void settle(BasicBlock *Block, std::initializer_list<CovEdge> Edges, Instruction *Before = nullptr) {
     if (Known.Pending.none())
       return;
     BitVector Needed(T.Slots.size());
@@ -244,8 +244,11 @@ private:
       if (Edge != COV_NO_EDGE && !isTrap(Edge) && Incoming[indexOf(Edge)] != 1)
         Needed |= pieceOf(indexOf(Edge)).Live;
     Needed &= Known.Pending;
-    for (unsigned Slot : Needed.set_bits())
-      new StoreInst(Known.Values[Slot], Slots[Slot], Block);
+    for (unsigned Slot : Needed.set_bits()) {
+      auto *Store = new StoreInst(Known.Values[Slot], Slots[Slot], Block);
+      if (Before)
+        Store->moveBefore(Before);
+    }
     Known.Pending.reset(Needed);
   }
 
@@ -602,6 +605,7 @@ private:
     BasicBlock *Behind = Block;
     ++Made.guards;
     if (!Body.only_assume || !isTrap(Otherwise)) {
+      settle(Block, {Otherwise}, &Call);
       Behind = BasicBlock::Create(Context, "", &Clone);
       Builder.CreateCondBr(Holds, Behind, targetOf(Otherwise));
       Call.removeFromParent();

@@ -61,7 +61,8 @@ fn with_flag(program: &Program, done_is_live: bool) -> String {
         body.sets_flag_at.push(NodeId(sync as u32));
         inner.make_clone(maybe, &body);
 
-        let template = Template::of(function(module, "f"), |call| call.callee == Some(callee)).ok().expect("no limit");
+        let template =
+            Template::of(function(module, "f"), |call| call.callee == Some(callee)).ok().expect("no limit");
         let clone = template.declare_clone("f.t2.5", IDENTITY, false);
         let mut body = identical(&template, module);
         let call = call_node(&template, 0);
@@ -125,7 +126,7 @@ fn a_pointer_that_is_not_the_expected_function_leaves_the_schedule() {
             let mut body = identical(&template, module);
             body.guards = guards;
             let call = call_node(&template, 0);
-            body.nodes[call].only_if = Some((one, TrapId(0)));
+            body.nodes[call].only_if = Some((one, Target::Trap(TrapId(0))));
             body.nodes[call].callee = Callee::Function(clone);
             let made = template.make_clone(outer, &body);
             assert_eq!((made.guards, made.assumes), (1, 1));
@@ -155,18 +156,25 @@ fn a_thread_is_started_with_its_clone() {
     complaints(&program.ir, |module| {
         let other = function(module, "_Z5otherP5State");
         let run = function(module, "_ZN5State3runEv");
-        let vtable = module.global("_ZTV5State").expect("a vtable");
-        assert!(module.clone_vtable(vtable, "no", other, other).is_none());
-        let vtable = module.clone_vtable(vtable, "_ZTV5State.t2", run, other).expect("the method is in it");
-        let template = Template::of(function(module, "f"), |call| call.callee == Some(function(module, "_Z5startPFvP5StateEPS0_")))
-            .ok().expect("no limit");
+        let first = function(module, "_Z5firstP5State");
+        let original = module.vtable_with(run).expect("a vtable");
+        assert_eq!(original.name(), "_ZTV5State");
+        assert!(module.clone_vtable(original, "no", other, other).is_none());
+        let vtable = module.clone_vtable(original, "_ZTV5State.t2", run, other).expect("the method is in it");
+        let template = Template::of(function(module, "f"), |call| {
+            call.callee == Some(function(module, "_Z5startPFvP5StateEPS0_"))
+        })
+        .ok()
+        .expect("no limit");
         let clone = template.declare_clone("f.t2.5", IDENTITY, false);
         let mut body = identical(&template, module);
         let call = call_node(&template, 0);
-        body.nodes[call].start = Some(Start::Object { index: 1, vtable, offset: 16 });
+        body.nodes[call].start =
+            Some(Start::Object { index: 1, original, vtable, offset: 16, otherwise: TrapId(0) });
         template.make_clone(clone, &body);
         let second = template.declare_clone("f.t2.6", IDENTITY, false);
-        body.nodes[call].start = Some(Start::Argument { index: 0, function: other });
+        body.nodes[call].start =
+            Some(Start::Argument { index: 0, original: first, function: other, otherwise: TrapId(0) });
         template.make_clone(second, &body);
         ir = text_of(module);
     });
@@ -180,7 +188,10 @@ fn a_thread_is_started_with_its_clone() {
 fn a_clone_says_what_it_is() {
     let program = Program::new(MAYBE, true, "-O0");
     let ir = with_flag(&program, true);
-    let line = ir.lines().find(|line| line.starts_with("define internal") && line.contains("@f.t2.5(")).expect("a clone");
+    let line = ir
+        .lines()
+        .find(|line| line.starts_with("define internal") && line.contains("@f.t2.5("))
+        .expect("a clone");
     assert!(line.contains("!covsched.clone") && line.contains("!dbg"), "{line}");
     assert!(ir.contains("= !{!\"f\", i32 2, i32 5}"));
     let program_of = |name: &str| {
@@ -189,7 +200,8 @@ fn a_clone_says_what_it_is() {
     assert!(program_of("linkageName: \"f.t2.5\""));
     // -O0's attributes are not the clone's.
     let attributes = line.split('#').nth(1).and_then(|rest| rest.split(' ').next()).expect("attributes");
-    let group = ir.lines().find(|line| line.starts_with(&format!("attributes #{attributes} ="))).expect("a group");
+    let group =
+        ir.lines().find(|line| line.starts_with(&format!("attributes #{attributes} ="))).expect("a group");
     assert!(!group.contains("optnone") && !group.contains("noinline"), "{group}");
 }
 
@@ -198,11 +210,11 @@ fn conditions_with_one_live_side_are_assumed_behind_the_guard() {
     let ir = "define i32 @f(i1 %c, i32 %v) {
   br i1 %c, label %a, label %b
 a:
-  switch i32 %v, label %b [i32 3, label %c
+  switch i32 %v, label %b [i32 3, label %d
                            i32 5, label %b]
 b:
   ret i32 1
-c:
+d:
   ret i32 2
 }\n";
     for (guards, guarded) in [(Guards::Trap, true), (Guards::Assume, false)] {
