@@ -30,7 +30,7 @@ struct Step {
   uint32_t Place;             // its debug location in Template::Local, or None
   uint32_t Loop;              // its loop's id there, or None
   uint32_t Slot;              // the slot that it loads or stores, or None
-  bool OnlyDescribes;         // a load that only debug info asks for
+  bool OnlyDescribes;         // a load of it that only debug info asks for
 };
 
 constexpr uint32_t None = UINT32_MAX;
