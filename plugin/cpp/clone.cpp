@@ -1,16 +1,17 @@
-// Clones: blocks of a template, copied and wired as told, and SSA form rebuilt by LLVM.
+// Clones: blocks of a template, copied and wired as told.
 //
 // Time is linear in what is copied: a register's new value is found by number, nodes that follow each other are put
-// into one block at once, and debug info is copied once a clone.
+// into one block at once, and debug info is copied once a clone. Slots that registers became in the template become
+// registers again while blocks are filled: a slot's value goes with control as long as there is one way to come, and
+// where ways meet it is a PHI, if it is read from there on. Most of these have one value and go at the end. (LLVM's
+// promotion of memory does the same, and took three quarters of the time: it looks at all blocks for each slot.)
 
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Transforms/Utils/PromoteMemToReg.h"
 #include "shared.h"
 #include "template.h"
 
@@ -93,12 +94,15 @@ private:
   }
 };
 
+/// Slots' values at a place; null where nothing was stored.
+using SlotValues = std::vector<Value *>;
+
 /// The making of one clone.
 class Cloner {
 public:
   Cloner(CovTemplate &T, Function &Clone, const CovBody &Body, CovMade &Made)
       : T(T), Clone(Clone), Body(Body), Made(Made), Context(Clone.getContext()), Info(T, Clone), Now(T.Values.size()),
-        Blocks(Body.node_count), Traps(Body.trap_count), Incoming(Body.node_count) {}
+        Blocks(Body.node_count), Traps(Body.trap_count), Incoming(Body.node_count), Held(T.Slots.size()) {}
 
   void run() {
     countIncoming();
@@ -106,15 +110,17 @@ public:
     if (Incoming[Body.entry] == 1)
       emit(Body.entry, Frame);
     else
-      BranchInst::Create(blockOf(Body.entry), Frame);
+      BranchInst::Create(blockOf(Body.entry, Frame), Frame);
     while (!Open.empty()) {
-      auto [Node, Block] = Open.pop_back_val();
-      moveToEnd(Block);
-      emit(Node, Block);
+      OpenNode Next = Open.pop_back_val();
+      Held = std::move(Next.Held);
+      moveToEnd(Next.Block);
+      emit(Next.Node, Next.Block);
     }
     for (BasicBlock *Trap : TrapBlocks)
       moveToEnd(Trap);
     finishFrame();
+    cleanPhis();
   }
 
 private:
@@ -128,12 +134,18 @@ private:
   std::vector<BasicBlock *> Blocks;  // by node
   std::vector<BasicBlock *> Traps;
   std::vector<uint32_t> Incoming;    // edges, by node
-  SmallVector<std::pair<uint32_t, BasicBlock *>, 32> Open;
+  struct OpenNode {
+    uint32_t Node;
+    BasicBlock *Block;
+    SlotValues Held;
+  };
+  SmallVector<OpenNode, 32> Open;    // to be filled
+  SlotValues Held;                   // at the end of the block that is being filled
+  std::vector<PHINode *> Phis;       // all that were made
   SmallVector<BasicBlock *, 32> TrapBlocks;
   DenseMap<std::pair<const BasicBlock *, uint32_t>, BasicBlock *> TrapLandings;
   BasicBlock *Frame = nullptr;
   AllocaInst *Flag = nullptr;        // given to callees
-  std::vector<AllocaInst *> Fixed, Slots;
 
   static bool isTrap(CovEdge Edge) { return Edge & 1; }
   static uint32_t indexOf(CovEdge Edge) { return Edge >> 1; }
@@ -180,20 +192,15 @@ private:
     for (Argument &A : Clone.args())
       if (Number < T.Copy->arg_size())
         Now[Number++] = &A;
-    auto copy = [&](const std::vector<AllocaInst *> &From, std::vector<AllocaInst *> &To) {
-      for (AllocaInst *Alloca : From) {
-        auto *Own = cast<AllocaInst>(Alloca->clone());
-        Own->setName(Alloca->getName());
-        Own->insertInto(Frame, Frame->end());
-        To.push_back(Own);
-        Now[Number++] = Own;
-      }
-    };
-    copy(T.Fixed, Fixed);
-    copy(T.Slots, Slots);
+    for (AllocaInst *Alloca : T.Fixed) {
+      auto *Own = cast<AllocaInst>(Alloca->clone());
+      Own->setName(Alloca->getName());
+      Own->insertInto(Frame, Frame->end());
+      Now[Number++] = Own;
+    }
   }
 
-  /// Variables of the source get their places, and registers come back.
+  /// Variables of the source get their places.
   void finishFrame() {
     Instruction *First = &*Frame->begin();
     while (isa<AllocaInst>(First))
@@ -205,24 +212,97 @@ private:
       if (Info.artificial())
         Own->setDebugLoc(DebugLoc(cast<DILocation>(Info.map(Declare->getDebugLoc().get()))));
     }
-    std::vector<AllocaInst *> Used;
-    for (AllocaInst *Slot : Slots) {
-      if (Slot->use_empty())
-        Slot->eraseFromParent();
-      else
-        Used.push_back(Slot);
-    }
-    DominatorTree Tree(Clone);
-    PromoteMemToReg(Used, Tree);
   }
 
-  BasicBlock *blockOf(uint32_t Node) {
+  /// PHIs for what is read in a node or behind it.
+  SlotValues makePhis(uint32_t Node, BasicBlock *Block) {
+    SlotValues Values(T.Slots.size());
+    for (unsigned Slot : pieceOf(Node).Live.set_bits()) {
+      Phis.push_back(PHINode::Create(T.Slots[Slot]->getAllocatedType(), Incoming[Node], "", Block));
+      Values[Slot] = Phis.back();
+    }
+    return Values;
+  }
+
+  /// The block of a node to which control now goes from a block.
+  BasicBlock *blockOf(uint32_t Node, BasicBlock *From) {
     BasicBlock *&Block = Blocks[Node];
+    bool IsMeeting = Incoming[Node] != 1;
     if (!Block) {
       Block = BasicBlock::Create(Context, "", &Clone);
-      Open.push_back({Node, Block});
+      Open.push_back({Node, Block, IsMeeting ? makePhis(Node, Block) : Held});
+    }
+    if (IsMeeting) {
+      auto Phi = Block->begin();
+      for (unsigned Slot : pieceOf(Node).Live.set_bits()) {
+        auto *Own = cast<PHINode>(&*Phi++);
+        Own->addIncoming(Held[Slot] ? Held[Slot] : PoisonValue::get(Own->getType()), From);
+      }
     }
     return Block;
+  }
+
+  /// Takes away PHIs that have one value (Braun and others, Simple and Efficient Construction of SSA Form, 2013), and
+  /// those that nothing reads.
+  void cleanPhis() {
+    DenseMap<Value *, Value *> Same;
+    auto resolve = [&](Value *V) {
+      Value *Last = V;
+      for (auto Found = Same.find(Last); Found != Same.end(); Found = Same.find(Last))
+        Last = Found->second;
+      // The next one finds it at once.
+      for (auto Found = Same.find(V); Found != Same.end() && Found->second != Last; Found = Same.find(V)) {
+        V = Found->second;
+        Found->second = Last;
+      }
+      return Last;
+    };
+    // In the order of control one round finds nearly all; what further ones would find is only not as tidy.
+    constexpr unsigned Rounds = 4;
+    bool Changed = true;
+    for (unsigned Round = 0; Changed && Round < Rounds; ++Round) {
+      Changed = false;
+      for (PHINode *Phi : Phis) {
+        if (Same.count(Phi))
+          continue;
+        Value *Only = nullptr;
+        bool Several = false;
+        for (Value *Incoming : Phi->incoming_values()) {
+          Value *Own = resolve(Incoming);
+          if (Own == Phi || Own == Only)
+            continue;
+          Several = Only != nullptr;
+          if (Several)
+            break;
+          Only = Own;
+        }
+        if (Several || !Only)
+          continue;
+        Same[Phi] = Only;
+        Changed = true;
+      }
+    }
+    for (PHINode *Phi : Phis)
+      if (Same.count(Phi))
+        Phi->replaceAllUsesWith(resolve(Phi));
+    SmallPtrSet<PHINode *, 32> Read;
+    SmallVector<PHINode *, 32> Work;
+    for (PHINode *Phi : Phis)
+      if (any_of(Phi->users(), [](User *Who) { return !isa<PHINode>(Who); }) && Read.insert(Phi).second)
+        Work.push_back(Phi);
+    while (!Work.empty())
+      for (Value *Incoming : Work.pop_back_val()->incoming_values())
+        if (auto *Phi = dyn_cast<PHINode>(Incoming); Phi && Read.insert(Phi).second)
+          Work.push_back(Phi);
+    for (PHINode *Phi : Phis)
+      if (!Read.contains(Phi))
+        Phi->dropAllReferences();
+    for (PHINode *Phi : Phis)
+      if (!Read.contains(Phi)) {
+        if (Phi->isUsedByMetadata())
+          Phi->replaceAllUsesWith(PoisonValue::get(Phi->getType()));
+        Phi->eraseFromParent();
+      }
   }
 
   /// Where an edge out of the schedule goes.
@@ -265,7 +345,9 @@ private:
     return G;
   }
 
-  BasicBlock *targetOf(CovEdge Edge) { return isTrap(Edge) ? trapOf(indexOf(Edge)) : blockOf(indexOf(Edge)); }
+  BasicBlock *targetOf(CovEdge Edge, BasicBlock *From) {
+    return isTrap(Edge) ? trapOf(indexOf(Edge)) : blockOf(indexOf(Edge), From);
+  }
 
   /// Where an exception lands that the schedule does not have: only what the original would catch there.
   BasicBlock *trapLanding(const Piece &Landing, uint32_t Trap) {
@@ -313,7 +395,23 @@ private:
     }
   }
 
+  /// Reads or writes a slot.
+  void useSlot(const Step &S) {
+    Value *&Current = Held[S.Slot];
+    if (isa<StoreInst>(S.Inst)) {
+      auto Found = T.Values.find(S.Inst->getOperand(0));
+      Current = Found == T.Values.end() ? S.Inst->getOperand(0) : Now[Found->second];
+    } else {
+      // Debug info may ask for what the code does not need any more.
+      Now[S.Value] = Current ? Current : PoisonValue::get(S.Inst->getType());
+    }
+  }
+
   Instruction *copy(const Step &S, BasicBlock *Block) {
+    if (S.Slot != None) {
+      useSlot(S);
+      return nullptr;
+    }
     Instruction *I = S.Inst->clone();
     for (uint32_t P = S.FirstOperand; P < S.FirstOperand + S.OperandCount; ++P)
       I->setOperand(T.Operands[P].Place, Now[T.Operands[P].Value]);
@@ -360,7 +458,7 @@ private:
       if (Next == COV_NO_EDGE)
         return;
       if (isTrap(Next) || Incoming[indexOf(Next)] != 1) {
-        jump(targetOf(Next), Block, Node);
+        jump(targetOf(Next, Block), Block, Node);
         return;
       }
       Node = indexOf(Next);
@@ -420,7 +518,8 @@ private:
     if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
       Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
     Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flagOf(Told)), Builder.getInt8(0));
-    Builder.CreateCondBr(Done, targetOf(edge(Node, 0)), targetOf(Told.not_done));
+    BasicBlock *Yes = targetOf(edge(Node, 0), Block), *No = targetOf(Told.not_done, Block);
+    Builder.CreateCondBr(Done, Yes, No);
     return Block;
   }
 
@@ -429,7 +528,7 @@ private:
     CovEdge Unwind = edge(Node, 1);
     Made.guards += isTrap(edge(Node, 0)) || isTrap(Unwind);
     Invoke.setUnwindDest(isTrap(Unwind) ? trapLanding(T.Pieces[P.Next[1]], indexOf(Unwind))
-                                        : blockOf(indexOf(Unwind)));
+                                        : blockOf(indexOf(Unwind), Invoke.getParent()));
     BasicBlock *Tail = BasicBlock::Create(Context, "", &Clone);
     Invoke.setNormalDest(Tail);
     for (const Step &S : P.TailSteps)
@@ -456,17 +555,18 @@ private:
     }
     for (unsigned I = 0; I < Count; ++I) {
       CovEdge Edge = edge(Node, I);
-      BasicBlock *To = targetOf(Edge);
-      if (OneSided && !isTrap(Edge)) {
-        // The facts stand behind the guard, so that what follows from them never changes it.
-        bool Shared = Incoming[indexOf(Edge)] != 1;
-        BasicBlock *At = Shared ? BasicBlock::Create(Context, "", &Clone) : To;
+      // The facts stand behind the guard, so that what follows from them never changes it.
+      bool Says = OneSided && !isTrap(Edge);
+      if (Says && Incoming[indexOf(Edge)] != 1) {
+        BasicBlock *At = BasicBlock::Create(Context, "", &Clone);
         assumeTaken(At, Last, I);
-        if (Shared) {
-          jump(To, At, Node);
-          To = At;
-        }
+        jump(targetOf(Edge, At), At, Node);
+        Last->setSuccessor(I, At);
+        continue;
       }
+      BasicBlock *To = targetOf(Edge, Block);
+      if (Says)
+        assumeTaken(To, Last, I);
       Last->setSuccessor(I, To);
     }
     return Block;
@@ -546,7 +646,7 @@ private:
     ++Made.guards;
     if (!Body.only_assume || !isTrap(Otherwise)) {
       Behind = BasicBlock::Create(Context, "", &Clone);
-      Builder.CreateCondBr(Holds, Behind, targetOf(Otherwise));
+      Builder.CreateCondBr(Holds, Behind, targetOf(Otherwise, Block));
       Call.removeFromParent();
       Call.insertInto(Behind, Behind->end());
       Builder.SetInsertPoint(&Call);

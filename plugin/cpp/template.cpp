@@ -289,6 +289,15 @@ private:
   }
 };
 
+/// The slot that an instruction loads or stores.
+uint32_t slotOf(const CovTemplate &T, const Instruction &I) {
+  const Value *Place = getLoadStorePointerOperand(&I);
+  auto Found = Place ? T.Values.find(Place) : T.Values.end();
+  uint32_t First = T.Copy->arg_size() + T.Fixed.size();
+  bool Is = Found != T.Values.end() && Found->second >= First && Found->second < First + T.Slots.size();
+  return Is ? Found->second - First : None;
+}
+
 std::vector<Step> stepsOf(CovTemplate &T, BasicBlock &Block, LocalDebugInfo &Info) {
   std::vector<Step> Steps;
   for (Instruction &I : Block) {
@@ -305,9 +314,47 @@ std::vector<Step> stepsOf(CovTemplate &T, BasicBlock &Block, LocalDebugInfo &Inf
     else if (auto *Label = dyn_cast<DbgLabelInst>(&I))
       Info.add(Label->getLabel());
     Steps.push_back({&I, Own, First, uint32_t(T.Operands.size() - First), Info.add(I.getDebugLoc().get()),
-                     Info.addLoop(I.getMetadata(LLVMContext::MD_loop))});
+                     Info.addLoop(I.getMetadata(LLVMContext::MD_loop)), slotOf(T, I),
+                     isa<LoadInst>(I) && I.use_empty()});
   }
   return Steps;
+}
+
+/// What is read in these steps, or later, before it is written.
+void stepBack(ArrayRef<Step> Steps, BitVector &Live) {
+  for (const Step &S : reverse(Steps)) {
+    if (S.Slot == None)
+      continue;
+    if (isa<StoreInst>(S.Inst))
+      Live.reset(S.Slot);
+    else if (!S.OnlyDescribes)
+      Live.set(S.Slot);
+  }
+}
+
+void findLiveSlots(CovTemplate &T) {
+  for (Piece &P : T.Pieces)
+    P.Live.resize(T.Slots.size());
+  bool Changed = true;
+  while (Changed) {
+    Changed = false;
+    for (Piece &P : reverse(T.Pieces)) {
+      BitVector Live(T.Slots.size());
+      if (P.Tail) {
+        Live |= T.Pieces[P.Next[0]].Live;
+        stepBack(P.TailSteps, Live);
+        Live |= T.Pieces[P.Next[1]].Live;
+      } else {
+        for (uint32_t Next : P.Next)
+          Live |= T.Pieces[Next].Live;
+      }
+      stepBack(P.Steps, Live);
+      if (Live != P.Live) {
+        P.Live = std::move(Live);
+        Changed = true;
+      }
+    }
+  }
 }
 
 void makePieces(CovTemplate &T, BasicBlock *Frame, const DenseMap<BasicBlock *, BasicBlock *> &Tails,
@@ -350,6 +397,7 @@ void makePieces(CovTemplate &T, BasicBlock *Frame, const DenseMap<BasicBlock *, 
     for (BasicBlock *Next : successors(P.Block))
       P.Next.push_back(Numbers.lookup(Next == P.Tail ? P.Tail->getSingleSuccessor() : Next));
   }
+  findLiveSlots(T);
   if (DISubprogram *Program = T.Original.getSubprogram())
     for (DINode *Node : Program->getRetainedNodes())
       Info.add(Node);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bridge.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Instructions.h"
@@ -28,6 +29,8 @@ struct Step {
   uint32_t OperandCount;
   uint32_t Place;             // its debug location in Template::Local, or None
   uint32_t Loop;              // its loop's id there, or None
+  uint32_t Slot;              // the slot that it loads or stores, or None
+  bool OnlyDescribes;         // a load of it that only debug info asks for
 };
 
 constexpr uint32_t None = UINT32_MAX;
@@ -41,6 +44,7 @@ struct Piece {
   std::vector<Step> Steps;         // terminator included
   std::vector<Step> TailSteps;     // without
   llvm::SmallVector<uint32_t, 2> Next;
+  llvm::BitVector Live;            // slots that are read from here on before they are written
 };
 
 }  // namespace covsched

@@ -516,7 +516,9 @@ impl<'m> Template<'m> {
             let piece_of = piece(node);
             assert_eq!(node.next.len(), piece_of.next.len(), "node {number}: edges");
             let start = node.start.map(|start| match start {
-                Start::Argument { otherwise, .. } | Start::Object { otherwise, .. } => Target::Trap(otherwise),
+                Start::Argument { otherwise, .. } | Start::Object { otherwise, .. } => {
+                    Target::Trap(otherwise)
+                }
             });
             let others = node.only_if.map(|(_, target)| target).into_iter().chain(node.not_done).chain(start);
             assert!(node.next.iter().copied().chain(others).all(exists), "node {number}: targets");

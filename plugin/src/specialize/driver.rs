@@ -1,5 +1,6 @@
 //! From a plan to a module: declares the clones, fills them, and lets main and thread creations begin with them.
 
+use super::body::BodyBuilder;
 use super::graph::{Act, Callee, FunctionId};
 use super::items::{keep, Does, KeptFrames};
 use super::layers::{self, Role};
@@ -7,7 +8,6 @@ use super::plan::{plan, DoesNotFit, Plan};
 use super::source::{Limit, Source};
 use super::stats::Stats;
 use super::words::Words;
-use super::body::BodyBuilder;
 use super::{fits, glob, Options, SpecializeError};
 use crate::instrument::instrument;
 use crate::ir::clone::{self, Body, Guards, Identity, Made, Node, Start, Trap};
@@ -57,10 +57,16 @@ pub fn specialize(
     let frames = Frames::of(schedule);
     let entries = schedule.threads.iter().filter_map(|thread| thread.entry);
     let items = frames.frames.iter().filter_map(|frame| Some(frame.items.first()?.site));
-    let source = Source::of(module, entries.chain(items), &ignored);
-    let kept = keep(schedule, &frames, &source.program, &|site| source.function_of(site), &|site| {
-        ignored.contains(&site)
-    });
+    let mut source = Source::of(module, entries.chain(items), &ignored);
+    let kept = loop {
+        let kept = keep(schedule, &frames, &source.program, &|site| source.function_of(site), &|site| {
+            ignored.contains(&site)
+        });
+        if kept.misnamed.is_empty() {
+            break kept;
+        }
+        source.program.leave_calls(&kept.misnamed);
+    };
     let words = Words { schedule, kept: &kept };
     let plan = plan(schedule, &source.program, &kept).map_err(|misfit| refusal(&misfit, &source, &words))?;
     let not_covered = module.not_covered().ok_or(SpecializeError::SymbolTaken("covsched_not_covered"))?;
@@ -150,7 +156,8 @@ impl<'m> Driver<'_, 'm> {
         for place in 0..self.kept.frames.len() {
             let (clone, function) = (&self.plan.frames[place], self.kept.frames[place].function);
             let words = self.words;
-            let builder = BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
+            let builder =
+                BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
             let body = self.body(function, Some(place), builder, clone.takes_flag);
             add(stats, self.source.templates[function.index()].make_clone(self.frames[place], &body));
         }
@@ -296,8 +303,11 @@ fn count(
 ) {
     let functions = source.program.functions();
     let mut in_clone: Vec<Vec<bool>> = vec![Vec::new(); functions.len()];
-    let products = kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
-    for (function, product) in products.chain(plan.free.iter().map(|(&function, product)| (function, product))) {
+    let products =
+        kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
+    for (function, product) in
+        products.chain(plan.free.iter().map(|(&function, product)| (function, product)))
+    {
         let pieces = &mut in_clone[function.index()];
         pieces.resize(functions[function.index()].graph.pieces().len(), false);
         product.nodes.iter().for_each(|node| pieces[node.piece.index()] = true);

@@ -12,6 +12,7 @@ use covsched_core::schedule::frames::{Action, FrameId, Frames, Item};
 use covsched_core::schedule::{Event, Schedule};
 use covsched_core::site::SiteKind;
 use covsched_core::{Seq, SiteId, ThreadId};
+use std::collections::BTreeSet;
 
 /// What a step is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,6 +68,8 @@ pub struct KeptFrames {
     pub roots: Vec<Option<usize>>,
     /// Synchronizations in kept frames.
     pub events: usize,
+    /// Calls of functions by name in which others than those synchronized: they are to be left as they are.
+    pub misnamed: BTreeSet<(FunctionId, SiteId)>,
 }
 
 /// Chooses. `function_of` gives the function in which a site stands, if it can be cloned; `is_ignored` knows what
@@ -80,11 +83,13 @@ pub fn keep(
 ) -> KeptFrames {
     let mut choice =
         Choice { schedule, frames, program, is_ignored, functions: Vec::new(), counts: Vec::new() };
-    choice.functions = frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
+    choice.functions =
+        frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
     choice.counts = vec![0; frames.frames.len()];
     // Callees first: a call of which nothing is left is no item.
     for number in (0..frames.frames.len()).rev() {
-        choice.counts[number] = frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
+        choice.counts[number] =
+            frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
     }
     choice.collect()
 }
@@ -137,6 +142,23 @@ impl Choice<'_> {
         }
     }
 
+    fn misnamed(&self) -> BTreeSet<(FunctionId, SiteId)> {
+        let mut found = BTreeSet::new();
+        for (function, frame) in self.functions.iter().zip(&self.frames.frames) {
+            let Some(function) = *function else { continue };
+            for item in &frame.items {
+                let Action::Called(callee) = item.action else { continue };
+                let really = callee.and_then(|FrameId(callee)| self.functions[callee as usize]);
+                if let Some(Callee::Function(named)) = self.program.callee(function, item.site) {
+                    if really != Some(named) {
+                        found.insert((function, item.site));
+                    }
+                }
+            }
+        }
+        found
+    }
+
     /// Callers first: a frame is kept if its call or its thread's creation is.
     fn collect(&self) -> KeptFrames {
         let threads = self.schedule.threads.len();
@@ -145,6 +167,7 @@ impl Choice<'_> {
             places: vec![None; self.frames.frames.len()],
             roots: vec![None; threads],
             events: 0,
+            misnamed: self.misnamed(),
         };
         let mut is_made = vec![false; threads];
         is_made[0] = true;

@@ -50,7 +50,8 @@ impl<'m> Sites<'m> {
             .collect();
         let mut sites =
             Sites { kinds, owners: HashMap::new(), functions: HashMap::new(), forking: HashMap::new() };
-        let forks = functions.iter().filter(|facts| facts.is_declared() && FORKS.contains(&facts.name.as_str()));
+        let forks =
+            functions.iter().filter(|facts| facts.is_declared() && FORKS.contains(&facts.name.as_str()));
         let mut work: Vec<Function<'m>> = forks.map(|facts| facts.function).collect();
         let mut callers: HashMap<Function<'m>, Vec<(Function<'m>, Inst<'m>)>> = HashMap::new();
         for facts in functions {
@@ -194,7 +195,10 @@ impl<'m> Source<'m> {
 
     fn graph(&self, template: &Template<'m>, ignored: &HashSet<SiteId>) -> Graph {
         let piece = |piece: &clone::Piece<'m>| Piece {
-            act: self.act(piece).filter(|(site, _)| !ignored.contains(site)).map_or(Act::Plain, |(_, act)| act),
+            act: self
+                .act(piece)
+                .filter(|(site, _)| !ignored.contains(site))
+                .map_or(Act::Plain, |(_, act)| act),
             next: piece.next.iter().map(|next| PieceId(next.0)).collect(),
             is_invoke: piece.call.as_ref().is_some_and(|call| call.form == Form::Invoke),
             leaves: piece.leaves.map(|leave| match leave {

@@ -5,6 +5,7 @@ mod limits;
 mod product;
 mod programs;
 mod speed;
+mod told;
 
 use super::*;
 use crate::testing::complaints;
