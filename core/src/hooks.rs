@@ -254,6 +254,9 @@ macro_rules! for_each_cxx_hook {
 ///   it. The result is 1 if it did, else 0.
 /// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread is back
 ///   when its derived calls are fewer than at the leave, and until then for the length of each hook and marker.
+/// - `not_covered`: in a program that was specialized for a schedule, where the schedule is left: ends the process.
+///   `expected` is the synchronization that the schedule has next, `text` says so (`OP at FILE:LINE (FUNCTION)`, a C
+///   string), `thread` is the thread's number in the schedule, -1 in code that threads share.
 #[macro_export]
 macro_rules! for_each_marker {
     ($callback:ident) => {
@@ -269,6 +272,7 @@ macro_rules! for_each_marker {
             epoch_spin(site: site) -> void;
             epoch_leave() -> int;
             epoch_enter(left: int) -> void;
+            not_covered(expected: site, text: ptr, thread: int) -> never;
         }
     };
 }

@@ -7,6 +7,7 @@
 //! - [`options`]: what `COVSCHED_OPTIONS` says
 //! - [`plan`]: what the runtime follows while it enforces a schedule
 //! - [`schedule`] (std): schedules, their text, their invariants, their legality, their orders and plans
+//! - [`stamp`] (std): what a specialized program was made for
 #![cfg_attr(not(feature = "std"), no_std)]
 
 pub mod hash;
@@ -19,5 +20,7 @@ pub mod rawlog;
 #[cfg(feature = "std")]
 pub mod schedule;
 pub mod site;
+#[cfg(feature = "std")]
+pub mod stamp;
 
 pub use ids::{Clock, ProgramId, Seq, SiteId, ThreadId};

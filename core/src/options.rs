@@ -39,7 +39,7 @@ pub const OPTIONS: &[OptionRow] = &[
         key: "exitcode",
         value: "0 to 255",
         default: "66",
-        help: "with on-divergence=abort: the exit code",
+        help: "the exit code with on-divergence=abort, and of a specialized program on an input that is not covered",
     },
     OptionRow {
         key: "stall",

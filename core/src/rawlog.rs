@@ -153,9 +153,18 @@ pub struct Record {
     pub phase: u8,
     /// The `FLAG_` bits.
     pub flags: u8,
-    /// Unused, 0.
-    pub reserved: u8,
+    /// How many calls that may synchronize the thread was in, modulo 128: a derived record's own call not among them.
+    pub depth: u8,
 }
+
+/// [`Record::depth`] of so many calls.
+#[inline(always)]
+pub const fn depth_byte(depth: u32) -> u8 {
+    (depth % DEPTHS) as u8
+}
+
+/// What [`Record::depth`] is counted modulo.
+pub const DEPTHS: u32 = 128;
 
 // The layout is shared by two programs: pin it.
 const _: () = assert!(core::mem::size_of::<MetaHeader>() == 56);

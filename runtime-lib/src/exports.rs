@@ -86,6 +86,7 @@ mod active {
     pub use crate::epoch::{epoch_enter, epoch_leave, epoch_marker, epoch_spin};
     pub use crate::markers::*;
     pub use crate::mutex::*;
+    pub use crate::not_covered::not_covered;
     pub use crate::once::*;
     pub use crate::process::*;
     pub use crate::rwlock::*;
@@ -189,13 +190,22 @@ macro_rules! export_cxx_hooks {
 }
 for_each_cxx_hook!(export_cxx_hooks);
 
-/// What a marker gives when it does nothing.
-macro_rules! nothing {
-    (void) => {
-        ()
+/// What a marker does in mode off: nothing, unless it ends the process.
+macro_rules! unless_off {
+    (never, $call:expr) => {
+        $call
     };
-    (int) => {
-        0
+    (void, $call:expr) => {
+        if !is_off() {
+            $call
+        }
+    };
+    (int, $call:expr) => {
+        if is_off() {
+            0
+        } else {
+            $call
+        }
     };
 }
 
@@ -204,11 +214,8 @@ macro_rules! export_markers {
         $(
             #[export_name = concat!("covsched_", stringify!($name))]
             unsafe extern "C-unwind" fn $name($($param: rust_type!($word)),*) -> rust_type!($result) {
-                if is_off() {
-                    return nothing!($result);
-                }
                 // SAFETY: the pass calls it as the table says.
-                unsafe { active::$name($($param),*) }
+                unsafe { unless_off!($result, active::$name($($param),*)) }
             }
         )*
     };

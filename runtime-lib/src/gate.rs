@@ -10,7 +10,7 @@ use crate::log::Slot;
 use crate::threads::Thread;
 use core::sync::atomic::{compiler_fence, Ordering};
 use covsched_core::hooks::{Effect, Op};
-use covsched_core::rawlog::{Phase, Record, RESULT_PENDING};
+use covsched_core::rawlog::{depth_byte, Phase, Record, RESULT_PENDING};
 use covsched_core::{Clock, SiteId};
 
 /// What happened.
@@ -127,7 +127,7 @@ pub fn ordered_since(
     if thread.has_outstanding() && event.op.effect() != Effect::Mark {
         write_outstanding(thread, clock, event.op, nesting + 1);
     }
-    let slot = put(thread, clock, event, nesting + 1);
+    let slot = put(thread, clock, event, thread.derived.depth(), nesting + 1);
     compiler_fence(Ordering::SeqCst);
     log.nesting.set(nesting);
     (Clock(clock), slot)
@@ -147,7 +147,7 @@ fn tick(thread: &Thread, time: u64, floor: u64, nesting: u32) -> u64 {
 }
 
 #[inline(always)]
-fn put(thread: &Thread, clock: u64, event: Event, nesting: u32) -> Slot {
+fn put(thread: &Thread, clock: u64, event: Event, depth: u32, nesting: u32) -> Slot {
     let record = Record {
         clock,
         site: event.site.0,
@@ -157,7 +157,7 @@ fn put(thread: &Thread, clock: u64, event: Event, nesting: u32) -> Slot {
         op: event.op as u8,
         phase: event.phase as u8,
         flags: event.flags,
-        reserved: 0,
+        depth: depth_byte(depth),
     };
     thread.log.write(&record, nesting)
 }
@@ -166,12 +166,12 @@ fn put(thread: &Thread, clock: u64, event: Event, nesting: u32) -> Slot {
 #[inline(never)]
 fn write_outstanding(thread: &Thread, clock: u64, op: Op, nesting: u32) {
     if thread.take_pending_entry() && op != Op::entry {
-        put(thread, clock, Event::new(Op::entry, SiteId::NONE, 0).result(0), nesting);
+        put(thread, clock, Event::new(Op::entry, SiteId::NONE, 0).result(0), 0, nesting);
     }
     if op == Op::entry {
         return;
     }
-    thread.derived.take_unwritten(|site| {
-        put(thread, clock, Event::new(Op::derived, site, 0).result(0), nesting);
+    thread.derived.take_unwritten(|depth, site| {
+        put(thread, clock, Event::new(Op::derived, site, 0).result(0), depth, nesting);
     });
 }

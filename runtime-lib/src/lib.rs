@@ -21,7 +21,7 @@
 //! # Files
 //! One primitive is one file: [`mutex`], [`cond`], [`barrier`], [`rwlock`], [`spin`], [`sem`], [`once`],
 //! [`thread`], [`c11`], [`cxx`], [`process`]; [`exports`] makes the C symbols from core's tables, [`markers`] are
-//! the hooks that the pass adds. [`enforce`] makes a run follow a plan. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
+//! the hooks that the pass adds, [`not_covered`] is where specialized programs leave their schedule. [`enforce`] makes a run follow a plan. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
 //! [`options`], [`delay`], [`tls`], [`start`].
 //!
 //! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
@@ -52,6 +52,7 @@ mod log;
 mod markers;
 mod meta;
 mod mutex;
+mod not_covered;
 mod once;
 mod options;
 mod parking;

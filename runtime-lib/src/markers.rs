@@ -120,13 +120,13 @@ impl DerivedStack {
     }
 
     /// Gives every site that has not been recorded.
-    pub fn take_unwritten(&self, mut give: impl FnMut(SiteId)) {
+    pub fn take_unwritten(&self, mut give: impl FnMut(u32, SiteId)) {
         let (from, to) = (self.written.get(), self.depth.get());
         self.written.set(to);
         for at in from..to {
             if let Some(slot) = self.slot(at) {
                 // SAFETY: a slot of ours, written when it was pushed.
-                give(SiteId(unsafe { (*slot).site }));
+                give(at, SiteId(unsafe { (*slot).site }));
             }
         }
     }
@@ -280,7 +280,7 @@ mod tests {
 
     fn unwritten(stack: &DerivedStack) -> Vec<u64> {
         let mut sites = Vec::new();
-        stack.take_unwritten(|site| sites.push(site.0));
+        stack.take_unwritten(|_, site| sites.push(site.0));
         sites
     }
 

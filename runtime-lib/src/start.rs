@@ -7,7 +7,7 @@
 
 use crate::enforce::{self, Refusal};
 use crate::options::{self, Mode, Options};
-use crate::{clock, delay, epoch, exports, hook, interpose, meta, process, sys, threads};
+use crate::{clock, delay, epoch, exports, hook, interpose, meta, not_covered, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 use covsched_core::ProgramId;
@@ -47,12 +47,13 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
     if options.help {
         options::print_help();
     }
-    if options.mode == Mode::Off && !options.are_epochs_barriers {
-        return;
-    }
     let program = program_id(own_tables());
     if options.program.is_some_and(|wanted| wanted != program) {
         // The options are for the program that started this one.
+        return;
+    }
+    not_covered::set_exit_code(options.exit_code);
+    if options.mode == Mode::Off && !options.are_epochs_barriers {
         return;
     }
     if options.mode == Mode::Enforce && options.are_epochs_barriers {

@@ -8,6 +8,7 @@
 //! short  bits 0-1: 1   2: an object follows   8-15: result   16-23: entry   24-63: the clock's low 40 bits
 //!        [object: the entry's new object]
 //! long   bits 0-1: 2   2-7: 0   8-15: 6   16-31: entry, or NO_ENTRY   32: op   40: phase   48: flags
+//!        56-62: depth
 //!        clock   site   object   extra   result
 //! thread bits 0-1: 2   2-7: 1   8-15: 3
 //!        number (low half), parent (high half)   nth
@@ -91,7 +92,7 @@ const fn long_result(result: u8) -> i32 {
 struct Entry {
     site: u64,
     object: u64,
-    /// op, phase and flags, as in a long record's first word; [`IN_USE`].
+    /// op, phase, flags and depth, as in a long record's first word; [`IN_USE`].
     what: u32,
 }
 
@@ -151,7 +152,10 @@ pub fn without_dictionary(record: &Record) -> Encoded {
 
 #[inline(always)]
 fn what_of(record: &Record) -> u32 {
-    u32::from(record.op) | u32::from(record.phase) << 8 | u32::from(record.flags) << 16
+    u32::from(record.op)
+        | u32::from(record.phase) << 8
+        | u32::from(record.flags) << 16
+        | u32::from(record.depth) << 24
 }
 
 #[inline(always)]
@@ -232,7 +236,7 @@ impl<'a> Decoder<'a> {
             op: (head >> 32) as u8,
             phase: (head >> 40) as u8,
             flags: (head >> 48) as u8,
-            reserved: 0,
+            depth: (head >> 56) as u8 & 127,
         };
         let entry = (head >> 16) as u16;
         if let Some(slot) = self.entries.get_mut(usize::from(entry)) {
@@ -291,8 +295,8 @@ mod tests {
         let clock = prop_oneof![1u64..1 << 20, (1u64 << 40) - 9..(1u64 << 40) + 9, any::<u64>()];
         let result = prop_oneof![Just(0), -2i32..260, Just(RESULT_PENDING), any::<i32>()];
         let extra = prop_oneof![Just(0u64), Just(0u64), any::<u64>()];
-        (clock, few.clone(), few, extra, result, (0u8..5, 0u8..3, 0u8..16)).prop_map(
-            |(clock, site, object, extra, result, (op, phase, flags))| Record {
+        (clock, few.clone(), few, extra, result, (0u8..5, 0u8..3, 0u8..16, 0u8..128)).prop_map(
+            |(clock, site, object, extra, result, (op, phase, flags, depth))| Record {
                 clock,
                 site,
                 object,
@@ -301,7 +305,7 @@ mod tests {
                 op,
                 phase,
                 flags,
-                reserved: 0,
+                depth,
             },
         )
     }

@@ -10,6 +10,8 @@
 //!   condition variable may be destroyed while others are still leaving it.
 //! - Epoch records are no events: they become boundaries between events. One that comes between a derived event and its
 //!   true one goes before the derived ones, which have no moment of their own.
+//! - A depth is counted modulo 128 in the recording: since calls are left one by one or by an exception, the deepest that fits
+//!   is taken.
 //! - A waker is a clock in the recording and a place in the schedule.
 
 use super::fault::seq_of;
@@ -20,7 +22,7 @@ use super::{
 };
 use crate::hooks::{Effect, ObjectClass, Op};
 use crate::rawlog::{
-    Record, FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED, FLAG_UNWOUND, LOST_RECORDS, NO_THREAD,
+    Record, DEPTHS, FLAG_ERRORCHECK, FLAG_RECURSIVE, FLAG_SHARED, FLAG_UNWOUND, LOST_RECORDS, NO_THREAD,
     RESULT_PENDING, STATE_COMPLETE,
 };
 use crate::site::Site;
@@ -178,6 +180,8 @@ struct Assembly<'a> {
     signals: HashMap<(u64, u64), Seq>,
     /// Begins without an end, by thread.
     open: HashMap<ThreadId, Vec<Begun>>,
+    /// How many calls are open, by thread.
+    calls: HashMap<ThreadId, u32>,
     events: Vec<Event>,
     epochs: Vec<EpochBoundary>,
 }
@@ -197,6 +201,7 @@ impl<'a> Assembly<'a> {
             sites: BTreeMap::new(),
             signals: HashMap::new(),
             open: HashMap::new(),
+            calls: HashMap::new(),
             events: Vec::new(),
             epochs: Vec::new(),
         };
@@ -242,8 +247,19 @@ impl<'a> Assembly<'a> {
             }
             _ => {}
         }
+        event.depth = self.depth(&event, record);
         self.name_objects(&mut event, record);
         self.events.push(event);
+    }
+
+    /// The number of open calls is recorded without its high bits. Where calls were not recorded (no memory), it is what
+    /// can be.
+    fn depth(&mut self, event: &Event, record: &Record) -> u32 {
+        let open = self.calls.entry(event.thread).or_default();
+        let returned = open.wrapping_sub(u32::from(record.depth)) % DEPTHS;
+        let depth = open.saturating_sub(returned);
+        *open = depth + u32::from(event.op == Op::derived);
+        depth
     }
 
     /// A record about epochs. One of a thread that no event has named belongs to code without hooks, or to a recording

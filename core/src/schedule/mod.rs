@@ -10,6 +10,7 @@
 //! - [`legal`]: whether the order is one that the objects' semantics allow
 //! - [`recording`]: what the runtime left in a recording folder; [`assemble`] makes a schedule of it
 //! - [`epochs`]: where threads stopped at epoch markers, and which epoch an event is in
+//! - [`frames`]: a thread's events as a tree of calls
 //! - [`stack`]: the call stack of each event; [`describe`]: an event in words
 //! - [`order`]: what follows what: happens-before, its reduction, the total order
 //! - [`compile`]: the plan that the runtime follows; [`compare`]: whether a run that was recorded again is the same
@@ -20,6 +21,7 @@ pub mod compile;
 pub mod describe;
 pub mod epochs;
 mod fault;
+pub mod frames;
 pub mod legal;
 mod lex;
 pub mod order;
@@ -153,6 +155,8 @@ pub struct Event {
     pub result: Option<i32>,
     /// The operation was cancelled or otherwise unwound: it has ended, and the call did not return.
     pub unwound: bool,
+    /// How many of the calls that its thread's derived events began it was made inside of: see [`stack`].
+    pub depth: u32,
 }
 
 impl Event {
@@ -170,6 +174,7 @@ impl Event {
             count: None,
             result: None,
             unwound: false,
+            depth: 0,
         }
     }
 

@@ -4,7 +4,8 @@
 //! [`Schedule`] whose ids all point at something; [`super::verify`] checks the rest.
 
 use super::lex::Words;
-use super::text::{MAGIC, RESERVED, VERSION, WITHOUT_EPOCHS};
+use super::stack::Inference;
+use super::text::{MAGIC, OLDEST, RESERVED, VERSION};
 use super::{
     Boundary, Completeness, EpochBoundary, EpochId, Event, Marker, MutexKind, Object, ObjectId, Phase,
     Schedule, Seq, StackHash, Thread,
@@ -49,7 +50,7 @@ pub fn parse_bytes(bytes: &[u8]) -> Result<(Schedule, EventLines), SchedError> {
         let what = if good.starts_with(MAGIC.as_bytes()) {
             "bytes that are not UTF-8".to_owned()
         } else {
-            format!("not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found binary data")
+            format!("not a schedule: expected `{MAGIC} {OLDEST}`, found binary data")
         };
         SchedError { line, what }
     })?;
@@ -141,21 +142,17 @@ impl Reader {
     fn magic(&mut self, words: &mut Words<'_>, line: &str) -> Result<(), String> {
         if words.word() != Some(MAGIC) {
             let found: String = line.chars().take(40).collect();
-            return Err(format!("not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found `{found}`"));
+            return Err(format!("not a schedule: expected `{MAGIC} {OLDEST}`, found `{found}`"));
         }
         let version = words.need("the format's version")?;
         match version.parse::<u32>() {
-            Ok(known @ WITHOUT_EPOCHS..=VERSION) => self.version = known,
+            Ok(known @ OLDEST..=VERSION) => self.version = known,
             Ok(newer) if newer > VERSION => {
                 return Err(format!(
                 "format version {newer}; this covsched reads up to version {VERSION}: needs a newer covsched"
             ))
             }
-            _ => {
-                return Err(format!(
-                    "expected format version {WITHOUT_EPOCHS} to {VERSION}, found `{version}`"
-                ))
-            }
+            _ => return Err(format!("expected format version {OLDEST} to {VERSION}, found `{version}`")),
         }
         let events = Op::ALL.iter().filter(|op| op.effect() != Effect::Mark);
         self.ops = events.map(|&op| (op.name(), op)).collect();
@@ -289,7 +286,7 @@ impl Reader {
             .find(|known| known.name() == kind)
             .ok_or_else(|| format!("expected true, derived, entry, exit or epoch, found `{kind}`"))?;
         if kind == SiteKind::Epoch {
-            self.need_epochs("sites of kind epoch")?;
+            self.need_version_2("sites of kind epoch")?;
         }
         let file = words.string("the source file")?;
         let place = words.need("line and column (:21:3)")?;
@@ -309,9 +306,9 @@ impl Reader {
         Ok(())
     }
 
-    /// Refuses what only files with epochs have.
-    fn need_epochs(&self, what: &str) -> Result<(), String> {
-        if self.version > WITHOUT_EPOCHS {
+    /// Refuses what only files of version 2 have.
+    fn need_version_2(&self, what: &str) -> Result<(), String> {
+        if self.version > OLDEST {
             return Ok(());
         }
         Err(format!(
@@ -321,7 +318,7 @@ impl Reader {
     }
 
     fn epoch_line(&mut self, words: &mut Words<'_>) -> Result<(), String> {
-        self.need_epochs("`epoch` lines")?;
+        self.need_version_2("`epoch` lines")?;
         let who = words.need("a thread or `all`")?;
         let boundary = if who == "all" {
             let epoch = number(words.need("the epoch's number")?)?;
@@ -350,6 +347,7 @@ impl Reader {
         let op = words.need("an operation")?;
         let op = *self.ops.get(op).ok_or_else(|| format!("unknown operation `{op}`"))?;
         let mut event = Event::new(thread, op);
+        event.depth = TO_INFER;
         while let Some(word) = words.word() {
             self.attribute(&mut event, word)?;
         }
@@ -394,6 +392,11 @@ impl Reader {
             if event.count.replace(number(count)?).is_some() {
                 return twice();
             }
+        } else if let Some(depth) = word.strip_prefix("depth=") {
+            self.need_version_2("`depth=`")?;
+            if std::mem::replace(&mut event.depth, number(depth)?) != TO_INFER {
+                return twice();
+            }
         } else if let Some(waker) = word.strip_prefix("waker=") {
             if event.waker.replace(self.waker(event, waker)?).is_some() {
                 return twice();
@@ -431,9 +434,7 @@ impl Reader {
         match self.stage {
             Stage::Done => {}
             Stage::Magic => {
-                return Err(format!(
-                    "not a schedule: expected `{MAGIC} {WITHOUT_EPOCHS}`, found an empty file"
-                ))
+                return Err(format!("not a schedule: expected `{MAGIC} {OLDEST}`, found an empty file"))
             }
             Stage::Header => {
                 return Err("the file is cut off: expected more header lines, then `events`".to_owned())
@@ -450,6 +451,14 @@ impl Reader {
         else {
             return Err("the header is not complete".to_owned());
         };
+        let mut events = self.events;
+        let mut inference = Inference::new(&self.threads, &self.sites);
+        for event in &mut events {
+            if event.depth == TO_INFER {
+                event.depth = inference.depth(event);
+            }
+            inference.advance(event);
+        }
         let schedule = Schedule {
             program,
             program_id,
@@ -459,12 +468,15 @@ impl Reader {
             threads: self.threads,
             objects: self.objects,
             sites: self.sites,
-            events: self.events,
+            events,
             epochs: self.epochs,
         };
         Ok((schedule, EventLines(self.lines)))
     }
 }
+
+/// An event whose depth the file does not say.
+const TO_INFER: u32 = u32::MAX;
 
 /// A stop at a marker, after the thread's name.
 fn marker(thread: ThreadId, words: &mut Words<'_>) -> Result<Marker, String> {

@@ -30,6 +30,8 @@ struct SimThread {
     runs_once: bool,
     /// It has called exit or the like, or returned from main: the process ends, while others may go on for a moment.
     ended_process: bool,
+    /// Calls that it is in.
+    calls: u32,
 }
 
 struct Simulation {
@@ -100,12 +102,17 @@ impl Simulation {
     fn emit(&mut self, thread: usize, op: Op, phase: Phase, fields: Record) -> u64 {
         self.clock += 3;
         let (clock, site) = (self.clock, site_of(op).id.0);
-        let record = Record { clock, site, op: op as u8, phase: phase as u8, ..fields };
+        // Some calls have returned since the last event.
+        let calls = &mut self.threads[thread].calls;
+        *calls = calls.saturating_sub((clock / 8 % 3) as u32);
         if self.clock % 4 == 0 && op.effect() != Effect::Enter {
             let (op, site) = (Op::derived as u8, site_of(Op::derived).id.0);
-            let derived = Record { clock, site, op, ..Record::default() };
+            let derived = Record { clock, site, op, depth: depth_byte(*calls), ..Record::default() };
             self.logs[thread].records.push(derived);
+            *calls += 1;
         }
+        let depth = depth_byte(*calls);
+        let record = Record { clock, site, op: op as u8, phase: phase as u8, depth, ..fields };
         self.logs[thread].records.push(record);
         self.clock
     }

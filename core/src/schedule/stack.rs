@@ -1,25 +1,20 @@
 //! Call stacks, from derived events.
 //!
-//! A schedule has an event for a call that synchronizes inside, none for its return. Returns are inferred:
-//! an event in function F comes from inside the innermost open call of F; if no open call names F, from
-//! inside the innermost one that may have led to F unnamed (through a pointer, or through a function without
-//! sites of its own, such as a library's); if there is none either, from the thread's own function. Under
-//! recursion through pointers this may keep a call open that has returned, so it serves people, not analyses,
-//! which have the control-flow graph.
+//! A schedule has an event for a call that synchronizes inside, none for its return: an event's depth says how many of
+//! the open calls of its thread it is inside of. Files do not write a depth that can be inferred ([`Inference`]): an
+//! event in function F comes from inside the innermost open call of F; if no open call names F, from inside the
+//! innermost one that may have led to F unnamed (through a pointer, or through a function without sites of its own,
+//! such as a library's); if there is none either, from the thread's own function. Only recursion makes that wrong.
 
-use super::{Event, Schedule};
+use super::{Event, Schedule, Thread};
 use crate::hooks::Op;
 use crate::ids::SiteId;
 use crate::site::Site;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// The open calls of every thread, as of the events given so far.
 pub struct CallStacks<'a> {
     schedule: &'a Schedule,
-    /// Functions that have sites: a call of any other may lead anywhere.
-    functions: HashSet<&'a str>,
-    /// By thread: the function it was made for.
-    roots: Vec<Option<&'a str>>,
     /// By thread: sites of calls, outermost first.
     open: Vec<Vec<&'a Site>>,
 }
@@ -27,33 +22,83 @@ pub struct CallStacks<'a> {
 impl<'a> CallStacks<'a> {
     /// Before the first event.
     pub fn new(schedule: &'a Schedule) -> Self {
-        let functions = schedule.sites.values().map(|site| site.function.as_str()).collect();
-        let root = |entry: Option<SiteId>| Some(schedule.sites.get(&entry?)?.function.as_str());
-        let roots = schedule.threads.iter().map(|thread| root(thread.entry)).collect();
-        CallStacks { schedule, functions, roots, open: vec![Vec::new(); schedule.threads.len()] }
+        CallStacks { schedule, open: vec![Vec::new(); schedule.threads.len()] }
     }
 
     /// Takes the next event of the schedule and gives the calls it was made inside of, outermost first, and
     /// last the event's own site. Empty in code without hooks.
     pub fn advance(&mut self, event: &Event) -> Frames<'a, '_> {
-        let thread = event.thread.0 as usize;
-        let stack = &mut self.open[thread];
+        let stack = &mut self.open[event.thread.0 as usize];
+        stack.truncate(event.depth as usize);
+        let depth = stack.len();
         let Some(site) = self.schedule.sites.get(&event.site) else {
             return Frames { outer: &[], own: None };
         };
-        let named = stack.iter().rposition(|call| call.callee == site.function);
-        let leads_anywhere =
-            |call: &&Site| call.callee == "*" || !self.functions.contains(call.callee.as_str());
-        let keep = match named {
-            Some(index) => index + 1,
-            None if self.roots[thread] == Some(&site.function) => 0,
-            None => stack.iter().rposition(leads_anywhere).map_or(0, |index| index + 1),
-        };
-        stack.truncate(keep);
         if event.op == Op::derived {
             stack.push(site);
         }
-        Frames { outer: &stack[..keep], own: Some(site) }
+        Frames { outer: &stack[..depth], own: Some(site) }
+    }
+}
+
+impl Schedule {
+    /// Makes every event's depth the one that is inferred.
+    #[cfg(test)]
+    pub(super) fn infer_depths(&mut self) {
+        let mut inference = Inference::new(&self.threads, &self.sites);
+        for event in &mut self.events {
+            event.depth = inference.depth(event);
+            inference.advance(event);
+        }
+    }
+}
+
+/// Infers depths.
+pub(super) struct Inference<'a> {
+    sites: &'a BTreeMap<SiteId, Site>,
+    /// Functions that have sites: a call of any other may lead anywhere.
+    functions: HashSet<&'a str>,
+    /// By thread: the function it was made for.
+    roots: Vec<Option<&'a str>>,
+    /// By thread: sites of calls, outermost first.
+    open: Vec<Vec<Option<&'a Site>>>,
+}
+
+impl<'a> Inference<'a> {
+    /// Before the first event.
+    pub fn new(threads: &[Thread], sites: &'a BTreeMap<SiteId, Site>) -> Self {
+        let functions = sites.values().map(|site| site.function.as_str()).collect();
+        let root = |entry: Option<SiteId>| Some(sites.get(&entry?)?.function.as_str());
+        let roots = threads.iter().map(|thread| root(thread.entry)).collect();
+        Inference { sites, functions, roots, open: vec![Vec::new(); threads.len()] }
+    }
+
+    /// The depth of the next event, as far as the events before it tell.
+    pub fn depth(&self, event: &Event) -> u32 {
+        let thread = event.thread.0 as usize;
+        let Some(stack) = self.open.get(thread) else { return 0 };
+        let Some(site) = self.sites.get(&event.site) else {
+            return stack.len() as u32;
+        };
+        let calls_it = |call: &Option<&Site>| call.is_some_and(|call| call.callee == site.function);
+        let leads_anywhere = |call: &Option<&Site>| {
+            call.is_none_or(|call| call.callee == "*" || !self.functions.contains(call.callee.as_str()))
+        };
+        let inside = match stack.iter().rposition(calls_it) {
+            None if self.roots[thread] == Some(&site.function) => None,
+            None => stack.iter().rposition(leads_anywhere),
+            named => named,
+        };
+        inside.map_or(0, |index| index as u32 + 1)
+    }
+
+    /// Takes the next event, whose depth is known.
+    pub fn advance(&mut self, event: &Event) {
+        let Some(stack) = self.open.get_mut(event.thread.0 as usize) else { return };
+        stack.truncate(event.depth as usize);
+        if event.op == Op::derived {
+            stack.push(self.sites.get(&event.site));
+        }
     }
 }
 
@@ -117,6 +162,7 @@ mod tests {
             }
             result.events.push(Event { site: id, ..Event::new(ThreadId::MAIN, op) });
         }
+        result.infer_depths();
         result
     }
 
@@ -142,6 +188,21 @@ mod tests {
             ("main", True, "pthread_mutex_lock", "a.c"),
         ]);
         assert_eq!(stacks(&run), ["main", "main", "main f", "main f g", "main f", "main"]);
+    }
+
+    #[test]
+    fn a_depth_says_which_call_of_a_recursion_goes_on() {
+        use SiteKind::{Derived, Entry, True};
+        let mut run = schedule(&[
+            ("main", Entry, "", "a.c"),
+            ("main", Derived, "f", "a.c"),
+            ("f", Derived, "f", "a.c"),
+            ("f", True, "pthread_mutex_lock", "a.c"),
+            ("f", True, "pthread_mutex_unlock", "a.c"),
+        ]);
+        assert_eq!(stacks(&run), ["main", "main", "main f", "main f f", "main f f"]);
+        run.events[4].depth = 1;
+        assert_eq!(stacks(&run), ["main", "main", "main f", "main f f", "main f"]);
     }
 
     #[test]

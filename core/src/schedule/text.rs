@@ -15,7 +15,7 @@
 //! t1 pthread_mutex_lock m0 =0     @51f0c1de00000003  # partition.c:21 worker
 //! end
 //! ```
-//! Version 2 has epochs as well; a schedule without any is written as version 1, as it always was:
+//! Version 2 has epochs and depths as well; a schedule that needs neither is written as version 1, as it always was:
 //! ```text
 //! covsched-schedule 2
 //! ...
@@ -30,7 +30,7 @@
 //! `\\ \" \n \t \r \xNN` (NN below 80). `{}` repeats, `[]` is optional.
 //! ```text
 //! file      = "covsched-schedule" VERSION  {header}  "events" COUNT  {event | epoch}  "end"
-//! VERSION   = "1" | "2"                                  1: no epoch lines and no sites of kind epoch
+//! VERSION   = "1" | "2"                                  1: no epoch lines, no sites of kind epoch, no depths
 //! header    = "program" STRING ID16                      the executable and its identity; once
 //!           | "command" STRING {STRING}                  the command line; once
 //!           | "complete" | "incomplete" STRING           whether the run is whole, else why not; once
@@ -53,6 +53,8 @@
 //!                                                        broadcast of the same condition variable
 //!           | "count=" NUMBER                            of a barrier's or semaphore's init
 //!           | "=" NUMBER                                 the result; missing if the call has none
+//!           | "depth=" NUMBER                            how many open calls it is inside of; missing if that can
+//!                                                        be inferred (see `stack`); version 2
 //!           | "unwound"                                  cancelled, or left by an exception
 //!           | "@" ID16                                   the site; missing in code without hooks
 //! THREAD    = "t" NUMBER         OBJECT = PREFIX NUMBER, numbered by class in order of their lines
@@ -64,6 +66,7 @@
 
 use super::fault::seq_of;
 use super::lex::quote;
+use super::stack::Inference;
 use super::{
     Boundary, Completeness, Event, Marker, MutexKind, ObjectId, Phase, Schedule, Seq, SiteId, ThreadId,
 };
@@ -76,8 +79,8 @@ use std::io;
 pub const MAGIC: &str = "covsched-schedule";
 /// Newest version of the format.
 pub const VERSION: u32 = 2;
-/// The version of a schedule without epochs.
-pub const WITHOUT_EPOCHS: u32 = 1;
+/// The version of a schedule without epochs, all of whose depths can be inferred.
+pub const OLDEST: u32 = 1;
 /// Words that begin lines of later versions: conditions on inputs, race order constraints.
 pub const RESERVED: &[&str] = &["precondition", "race", "branches"];
 
@@ -92,6 +95,7 @@ pub fn write(schedule: &Schedule, out: &mut dyn io::Write) -> io::Result<()> {
     let mut text = String::with_capacity(2 * CHUNK);
     write_header(schedule, &mut text);
     let names = Names::new(schedule);
+    let mut inference = Inference::new(&schedule.threads, &schedule.sites);
     let mut signals = SignalCounts::default();
     let mut epochs = schedule.epochs.iter().peekable();
     let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
@@ -100,7 +104,9 @@ pub fn write(schedule: &Schedule, out: &mut dyn io::Write) -> io::Result<()> {
             write_boundary(&reached.boundary, &names, &mut text).map_err(invalid)?;
         }
         signals.note(index, event);
-        write_event(event, &names, &signals, &mut text)
+        let depth = Some(event.depth).filter(|&depth| depth != inference.depth(event));
+        inference.advance(event);
+        write_event(event, depth, &names, &signals, &mut text)
             .map_err(|what| invalid(format!("event {}: {what}", index + 1)))?;
         if text.len() >= CHUNK {
             out.write_all(text.as_bytes())?;
@@ -126,7 +132,7 @@ fn write_header(schedule: &Schedule, text: &mut String) {
         // Writing to a string cannot fail.
         let _ = text.write_fmt(arguments);
     };
-    let version = if schedule.epochs.is_empty() { WITHOUT_EPOCHS } else { VERSION };
+    let version = if schedule.epochs.is_empty() && depths_are_inferred(schedule) { OLDEST } else { VERSION };
     line(text, format_args!("{MAGIC} {version}\nprogram "));
     quote(&schedule.program, text);
     line(text, format_args!(" {}\ncommand", schedule.program_id));
@@ -180,6 +186,15 @@ fn write_header(schedule: &Schedule, text: &mut String) {
         text.push('\n');
     }
     line(text, format_args!("events {}\n", schedule.events.len()));
+}
+
+fn depths_are_inferred(schedule: &Schedule) -> bool {
+    let mut inference = Inference::new(&schedule.threads, &schedule.sites);
+    schedule.events.iter().all(|event| {
+        let depth = inference.depth(event);
+        inference.advance(event);
+        depth == event.depth
+    })
 }
 
 /// The words that many events share, made once.
@@ -241,6 +256,7 @@ impl SignalCounts {
 
 fn write_event(
     event: &Event,
+    depth: Option<u32>,
     names: &Names,
     signals: &SignalCounts,
     text: &mut String,
@@ -285,6 +301,9 @@ fn write_event(
     }
     if event.unwound {
         text.push_str(" unwound");
+    }
+    if let Some(depth) = depth {
+        let _ = write!(text, " depth={depth}");
     }
     write_site(event.site, start, names, text);
     text.push('\n');

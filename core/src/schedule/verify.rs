@@ -23,7 +23,8 @@
 //! 9. Only a wait's end has a waker: an earlier signal or broadcast of the same condition variable. A signal
 //!    wakes at most one wait.
 //! 10. Only the init of a barrier or semaphore has a count. Only thread operations have a child.
-//! 11. A derived event stands right before an event of its thread.
+//! 11. A derived event stands right before an event of its thread. An event is inside of no more calls than its thread's
+//!     derived events have begun.
 //!
 //! Sites
 //! 12. Every site that is named is described, and none else. Its kind and its callee fit the operation.
@@ -102,6 +103,8 @@ struct Progress {
     children: u32,
     /// Begins whose end has not come.
     open: Vec<usize>,
+    /// Calls that derived events have begun and no event has shown to be over.
+    calls: u32,
 }
 
 struct Verifier<'a> {
@@ -154,6 +157,11 @@ impl<'a> Verifier<'a> {
         if event.count.is_some() && !takes_count(event.op) {
             return Err(format!("{} has a count", event.op.name()));
         }
+        let calls = &mut self.threads[thread.0 as usize].calls;
+        if event.depth > *calls {
+            return Err(format!("depth={}, but {thread} is in {calls} calls at most", event.depth));
+        }
+        *calls = event.depth + u32::from(event.op == Op::derived);
         if event.op == Op::derived {
             let next = self.schedule.events.get(index + 1).map(|next| next.thread);
             if next != Some(thread) {

@@ -262,7 +262,12 @@ fn schedules_without_epochs_are_written_as_before() {
     stripped.epochs.clear();
     stripped.sites.remove(&SITE);
     assert_eq!(stripped, plain);
-    assert!(text::to_text(&plain).unwrap().starts_with("covsched-schedule 1\n"));
+    let text = text::to_text(&plain).unwrap();
+    assert!(text.starts_with("covsched-schedule 2\n") && text.contains(" depth="));
+    let mut inferred = plain;
+    inferred.infer_depths();
+    let text = text::to_text(&inferred).unwrap();
+    assert!(text.starts_with("covsched-schedule 1\n") && !text.contains(" depth="));
 }
 
 #[test]
@@ -297,7 +302,8 @@ proptest! {
     #[test]
     fn what_is_written_is_read_back(schedule in schedules_with_epochs()) {
         let text = text::to_text(&schedule).unwrap();
-        prop_assert_eq!(text.starts_with("covsched-schedule 2\n"), !schedule.epochs.is_empty());
+        let is_new = !schedule.epochs.is_empty() || text.contains(" depth=");
+        prop_assert_eq!(text.starts_with("covsched-schedule 2\n"), is_new);
         prop_assert_eq!(parse::parse(&text).unwrap(), schedule);
     }
 

@@ -96,6 +96,16 @@ fn errors_name_the_line_and_what_was_expected() {
 }
 
 #[test]
+fn a_depth_is_a_number_given_once_from_version_2_on() {
+    let signal = "t0 pthread_cond_signal c0 =0";
+    refuse(signal, "t0 pthread_cond_signal c0 =0 depth=0", 19, "need `covsched-schedule 2`");
+    let newer = |to: &str| SMALL.replacen("schedule 1", "schedule 2", 1).replacen(signal, to, 1);
+    assert!(parse(&newer("t0 pthread_cond_signal c0 =0 depth=0")).is_ok());
+    assert!(parse(&newer("t0 pthread_cond_signal c0 depth=0 depth=0")).is_err());
+    assert!(parse(&newer("t0 pthread_cond_signal c0 depth=x")).is_err());
+}
+
+#[test]
 fn every_cut_is_noticed() {
     for cut in 0..SMALL.len() - "\n".len() {
         assert!(parse(&SMALL[..cut]).is_err(), "{cut}");

@@ -144,6 +144,16 @@ fn a_derived_call_stands_before_an_event_of_its_thread() {
 }
 
 #[test]
+fn an_event_is_inside_of_no_more_calls_than_are_open() {
+    let version = ("covsched-schedule 1", "covsched-schedule 2");
+    let unlock = "t0 pthread_mutex_unlock m0 =0";
+    let good = |to: &str| GOOD.replacen(version.0, version.1, 1).replacen(unlock, to, 1);
+    assert_eq!(verify_text(&good("t0 pthread_mutex_unlock m0 =0 depth=1")), Ok(()));
+    assert_eq!(verify_text(&good("t0 pthread_mutex_unlock m0 =0 depth=0")), Ok(()));
+    refuse(&[version, (unlock, "t0 pthread_mutex_unlock m0 =0 depth=2")], Some(9), "depth=2");
+}
+
+#[test]
 fn sites_are_described_and_fit() {
     refuse(&[("t1 return @0000000000000006", "t1 return @0000000000000009")], Some(13), "not described");
     refuse(
