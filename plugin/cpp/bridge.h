@@ -197,6 +197,15 @@ void cov_gather_allocas(LLVMValueRef function);
 /// `call` becomes `if (*active == only) [unlikely] call`, and its result 0 otherwise; `only` 0 means any value but 0.
 void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
 
+// --- Taking the place of functions --------------------------------------------------------------------------
+
+/// The body of `function` becomes a call of `to`, which has its type.
+void cov_forward(LLVMValueRef function, LLVMValueRef to);
+/// Erases a function that nothing uses and that no other module can use; false if it stays.
+bool cov_drop_if_unused(LLVMValueRef function);
+/// A virtual table in which a function stands; null if there is none.
+LLVMValueRef cov_vtable_with(LLVMValueRef function);
+
 // --- Reporting ----------------------------------------------------------------------------------------------
 
 /// Through the context, so that each tool reports in its own way. `at`: instruction, function or null.
@@ -253,6 +262,98 @@ bool cov_unroll(LLVMValueRef function, const CovLoopToUnroll *loops, size_t coun
 /// Whether there are several loops with metadata and all have llvm.loop.unroll.disable, those aside that are done.
 bool cov_disables_all_unrolling(LLVMModuleRef module);
 
+// --- Templates and clones -----------------------------------------------------------------------------------
+
+/// Why a function has no template.
+enum CovObstacle : uint8_t {
+  COV_CAN_BE_CLONED,
+  COV_IS_DECLARED,
+  COV_IS_NAKED,
+  COV_IS_COROUTINE,
+  COV_HAS_FUNCLETS,
+  COV_HAS_RETURNS_TWICE,
+  COV_HAS_LABEL_ADDRESS,
+  COV_HAS_INDIRECTBR,
+  COV_HAS_CALLBR,
+  COV_HAS_MUSTTAIL,
+  COV_HAS_NODUPLICATE,
+  COV_HAS_CONVERGENT,
+  COV_HAS_TOKEN,
+  COV_HAS_SPECIAL_MEMORY,
+  COV_HAS_FRAME_ESCAPE,
+};
+
+struct CovTemplate;
+/// A copy of a function with its locals in registers. Null, the reason and an instruction (or null) if it cannot be
+/// cloned; nothing is changed then. The copy is in the module until cov_template_cut: calls can be looked at.
+CovTemplate *cov_template_new(LLVMValueRef function, CovObstacle *obstacle, LLVMValueRef *at);
+LLVMValueRef cov_template_copy(CovTemplate *copy);
+/// Cuts the copy into pieces, these calls alone in theirs, and takes it out of the module. Once.
+void cov_template_cut(CovTemplate *copy, const LLVMValueRef *calls, size_t count);
+void cov_template_drop(CovTemplate *copy);
+
+struct CovPiece {
+  LLVMValueRef call;       // one of those that were given; null if none is in it
+  const uint32_t *next;    // invoke: normal, unwind; switch: the default first
+  size_t next_count;
+  CovEnd end;
+  bool lands;              // begins with a landing pad, which is then all
+};
+void cov_template_pieces(CovTemplate *copy, void (*visit)(void *, const CovPiece *), void *context);
+
+/// An empty internal function like the template's; `flag`: with one more parameter. Negative: no thread, no frame.
+LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, int32_t frame, bool flag);
+
+/// Where an edge goes: a node's number doubled, or a trap's doubled and one.
+typedef uint32_t CovEdge;
+constexpr CovEdge COV_NO_EDGE = UINT32_MAX;
+
+enum CovNodeFlags : uint8_t {
+  COV_GIVES_FLAG = 1 << 0,    // `callee` takes one
+  COV_SETS_FLAG = 1 << 1,     // the clone's own, when it comes here
+  COV_STARTS_OBJECT = 1 << 2, // `start` is a vtable for the object that the argument's pointer points to
+};
+
+struct CovNode {
+  LLVMValueRef callee;        // in place of what the piece's call calls, or null
+  LLVMValueRef only_if;       // the call's pointer must be this function, or null
+  LLVMValueRef start;         // in place of an argument, or null
+  uint64_t start_offset;      // into the vtable
+  uint32_t start_index;       // of the argument
+  uint32_t piece;
+  uint32_t first_edge;        // its first in CovBody::edges
+  CovEdge otherwise;          // if the pointer is not `only_if`
+  CovEdge not_done;           // in place of the first edge, if the flag is not set
+  uint8_t flags;              // CovNodeFlags
+};
+
+struct CovTrap {
+  uint64_t expected;
+  CovText text;
+};
+
+struct CovBody {
+  const CovNode *nodes;
+  size_t node_count;
+  const CovEdge *edges;       // those of each node together
+  const CovTrap *traps;
+  size_t trap_count;
+  LLVMValueRef not_covered;   // what traps call
+  uint32_t entry;
+  bool only_assume;           // no traps: what would lead to one is undefined
+};
+
+struct CovMade {
+  uint64_t nodes;
+  uint64_t assumes;
+  uint64_t guards;
+};
+
+/// Gives a clone that was declared its body.
+void cov_clone_make(CovTemplate *copy, LLVMValueRef clone, const CovBody *body, CovMade *made);
+/// A copy of a vtable in which one function is another; null if it is not in it.
+LLVMValueRef cov_clone_vtable(LLVMValueRef vtable, CovText name, LLVMValueRef method, LLVMValueRef with);
+
 // --- Counting -----------------------------------------------------------------------------------------------
 
 /// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.
@@ -272,6 +373,7 @@ enum CovPass : uint8_t {
   COV_SYNC_UNROLL,
   COV_PRINT_EPOCHS,
   COV_VERIFY_EPOCHS,
+  COV_SPECIALIZE,
 };
 
 struct CovPassCallbacks {

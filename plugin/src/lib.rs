@@ -1,7 +1,8 @@
 //! libcovsched.so: everything of covsched that reads or writes LLVM IR. The CLI uses it as an rlib.
 //!
 //! - [`parameters`]: the passes by name
-//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`], [`epoch`]: what the passes do with it; [`report`]
+//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`], [`epoch`], [`specialize`]: what the passes do with it;
+//!   [`report`]
 //! - [`bitcode`]: the whole program's bitcode, from an executable
 //!
 //! This file registers the passes, and catches panics at the C boundary: a bug in covsched is an LLVM error.
@@ -17,6 +18,7 @@ pub mod instrument;
 pub mod ir;
 pub mod parameters;
 pub mod report;
+pub mod specialize;
 #[cfg(test)]
 mod testing;
 
@@ -46,6 +48,7 @@ fn raw_pass(pass: &Pass) -> u8 {
         Pass::SyncUnroll(_) => 5,
         Pass::PrintEpochs(_) => 6,
         Pass::VerifyEpochs(_) => 7,
+        Pass::Specialize(_) => 8,
     }
 }
 
@@ -71,9 +74,10 @@ extern "C" fn parse_pass(text: Text, parameters: *mut *mut c_void) -> u8 {
     });
     match parsed {
         Ok(Ok(Some(pass))) => {
+            let raw = raw_pass(&pass);
             // SAFETY: the bridge gives a place for the pointer.
             unsafe { *parameters = into_raw(Ok(pass)) };
-            raw_pass(&pass)
+            raw
         }
         Ok(Ok(None)) => 0,
         Ok(Err(error)) => {
@@ -99,12 +103,13 @@ extern "C" fn pass_from_environment(pass: u8) -> *mut c_void {
 /// The passes to run before a module is instrumented, by number; 0 after the last. What is wrong with the environment
 /// is reported when `covsched-instrument` runs.
 extern "C" fn pass_before(number: usize, parameters: *mut *mut c_void) -> u8 {
-    let Some(pass) = environment().ok().and_then(|asked| asked.before.get(number).copied()) else {
+    let Some(pass) = environment().ok().and_then(|asked| asked.before.get(number).cloned()) else {
         return 0;
     };
+    let raw = raw_pass(&pass);
     // SAFETY: the bridge gives a place for the pointer.
     unsafe { *parameters = into_raw(Ok(pass)) };
-    raw_pass(&pass)
+    raw
 }
 
 fn environment() -> Result<parameters::Asked, ParameterError> {
@@ -132,6 +137,7 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             epoch::verify_epochs(module, *options);
             false
         }
+        Ok(Pass::Specialize(options)) => { let _ = options; false },
         Err(error) => {
             module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
             // The error ends the compilation; until then the module is at least a whole one.

@@ -54,8 +54,19 @@ pub struct PrintOptions {
     pub epochs: EpochOptions,
 }
 
+/// What `schedspec` takes.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SpecializeOptions {
+    /// `schedule=FILE`, which must be given.
+    pub schedule: String,
+    /// `control-only`, `analysis-only`, `order=hb|total`, `ignore-sites=GLOB` (as often as wanted).
+    pub options: crate::specialize::Options,
+    /// `verbose`: a summary of what was done.
+    pub verbose: bool,
+}
+
 /// A pass with its parameters.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pass {
     /// `covsched-instrument`.
     Instrument(InstrumentOptions),
@@ -71,6 +82,8 @@ pub enum Pass {
     PrintEpochs(PrintOptions),
     /// `verify<covsched-epochs>`; takes `whole-program`.
     VerifyEpochs(EpochOptions),
+    /// `schedspec`.
+    Specialize(SpecializeOptions),
 }
 
 /// The passes that an environment asks for.
@@ -154,6 +167,7 @@ const EPOCH_MARKERS: &str = "epoch-markers";
 const SYNC_UNROLL: &str = "sync-unroll";
 const PRINT_EPOCHS: &str = "print<covsched-epochs>";
 const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
+const SCHEDSPEC: &str = "schedspec";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
@@ -203,7 +217,64 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
         }
         return Ok(Some(Pass::VerifyEpochs(options)));
     }
+    if let Some(parameters) = parameters_of(text, SCHEDSPEC)? {
+        return parse_specialize(parameters).map(|options| Some(Pass::Specialize(options)));
+    }
     Ok(None)
+}
+
+fn parse_specialize<'a>(
+    parameters: impl Iterator<Item = &'a str>,
+) -> Result<SpecializeOptions, ParameterError> {
+    const KNOWN: &[&str] = &[
+        "schedule=FILE",
+        "control-only",
+        "analysis-only",
+        "ignore-sites=GLOB",
+        "order=hb|total",
+        "verbose",
+    ];
+    let bad = |parameter: &str, expected| ParameterError::BadValue {
+        pass: SCHEDSPEC,
+        parameter: parameter.to_owned(),
+        expected,
+    };
+    let mut schedule = None;
+    let mut options = crate::specialize::Options { control_only: false, ..Default::default() };
+    let mut verbose = false;
+    for parameter in parameters {
+        let Some((key, value)) = parameter.split_once('=') else {
+            match parameter {
+                "control-only" => options.control_only = true,
+                "analysis-only" => options.analysis_only = true,
+                "verbose" => verbose = true,
+                _ => return Err(unknown_of(SCHEDSPEC, parameter, KNOWN)),
+            }
+            continue;
+        };
+        match (key, value) {
+            ("schedule", "") => return Err(bad(parameter, "schedule=FILE")),
+            ("schedule", file) => schedule = Some(file.to_owned()),
+            ("ignore-sites", "") => return Err(bad(parameter, "ignore-sites=GLOB")),
+            ("ignore-sites", glob) => options.ignore_sites.push(glob.to_owned()),
+            ("order", order) => {
+                options.order = order.parse().map_err(|_| bad(parameter, "order=hb or order=total"))?;
+            }
+            ("control-only" | "analysis-only" | "verbose", _) => {
+                return Err(ParameterError::TakesNoValue { pass: SCHEDSPEC, parameter: key.to_owned() })
+            }
+            _ => return Err(unknown_of(SCHEDSPEC, key, KNOWN)),
+        }
+    }
+    let schedule = schedule.ok_or_else(|| bad("", "schedule=FILE"))?;
+    Ok(SpecializeOptions { schedule, options, verbose })
+}
+
+fn unknown_of(pass: &'static str, parameter: &str, known: &'static [&'static str]) -> ParameterError {
+    match parameter.strip_suffix('=').unwrap_or(parameter) {
+        "schedule" => ParameterError::BadValue { pass, parameter: parameter.to_owned(), expected: "schedule=FILE" },
+        other => ParameterError::Unknown { pass, parameter: other.to_owned(), known },
+    }
 }
 
 impl EpochOptions {
@@ -260,7 +331,10 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
             Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
-            Some(Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_)) | None => {
+            Some(
+                Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_) | Pass::Specialize(_),
+            )
+            | None => {
                 return Err(ParameterError::UnknownPass { text: element.to_owned() })
             }
         }
@@ -377,6 +451,29 @@ mod tests {
         }
         let options = UnrollOptions { factor: 8, whole_program: true, verbose: true };
         assert_eq!(parse("sync-unroll<factor=8;whole-program;verbose>"), Ok(Some(Pass::SyncUnroll(options))));
+    }
+
+    #[test]
+    fn schedspec_needs_a_schedule() {
+        for text in ["schedspec", "schedspec<control-only>", "schedspec<schedule>", "schedspec<schedule=>"] {
+            assert!(matches!(parse(text), Err(ParameterError::BadValue { .. })), "{text}");
+        }
+        let Ok(Some(Pass::Specialize(found))) =
+            parse("schedspec<schedule=a b.sched;control-only;ignore-sites=log*;ignore-sites=*.h;order=total>")
+        else {
+            panic!("not parsed")
+        };
+        assert_eq!(found.schedule, "a b.sched");
+        assert_eq!(found.options.ignore_sites, ["log*", "*.h"]);
+        assert!(found.options.control_only && !found.options.analysis_only && !found.verbose);
+        assert_eq!(found.options.order.to_string(), "total");
+        for text in ["schedspec<schedule=a;order=best>", "schedspec<schedule=a;ignore-sites=>"] {
+            assert!(matches!(parse(text), Err(ParameterError::BadValue { .. })), "{text}");
+        }
+        for text in ["schedspec<schedule=a;fast>", "schedspec<schedule=a;fast=1>"] {
+            assert!(matches!(parse(text), Err(ParameterError::Unknown { .. })), "{text}");
+        }
+        assert_eq!(parse("schedspecs"), Ok(None));
     }
 
     #[test]

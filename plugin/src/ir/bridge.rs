@@ -225,6 +225,76 @@ impl Severity {
     }
 }
 
+/// A `CovTemplate`.
+#[repr(C)]
+pub(crate) struct RawTemplate {
+    _private: [u8; 0],
+}
+
+/// As `CovPiece`.
+#[repr(C)]
+pub(crate) struct RawPiece {
+    pub(crate) call: LLVMValueRef,
+    pub(crate) next: *const u32,
+    pub(crate) next_count: usize,
+    pub(crate) end: u8,
+    pub(crate) lands: bool,
+}
+
+/// As `CovNode`.
+#[repr(C)]
+pub(crate) struct RawNode {
+    pub(crate) callee: LLVMValueRef,
+    pub(crate) only_if: LLVMValueRef,
+    pub(crate) start: LLVMValueRef,
+    pub(crate) start_offset: u64,
+    pub(crate) start_index: u32,
+    pub(crate) piece: u32,
+    pub(crate) first_edge: u32,
+    pub(crate) otherwise: u32,
+    pub(crate) not_done: u32,
+    pub(crate) flags: u8,
+}
+
+/// Bits of [`RawNode::flags`].
+pub(crate) mod node_flags {
+    pub(crate) const GIVES_FLAG: u8 = 1 << 0;
+    pub(crate) const SETS_FLAG: u8 = 1 << 1;
+    pub(crate) const STARTS_OBJECT: u8 = 1 << 2;
+}
+
+/// `COV_NO_EDGE`.
+pub(crate) const NO_EDGE: u32 = u32::MAX;
+
+/// As `CovTrap`.
+#[repr(C)]
+pub(crate) struct RawTrap {
+    pub(crate) expected: u64,
+    pub(crate) text: Text,
+}
+
+/// As `CovBody`.
+#[repr(C)]
+pub(crate) struct RawBody {
+    pub(crate) nodes: *const RawNode,
+    pub(crate) node_count: usize,
+    pub(crate) edges: *const u32,
+    pub(crate) traps: *const RawTrap,
+    pub(crate) trap_count: usize,
+    pub(crate) not_covered: LLVMValueRef,
+    pub(crate) entry: u32,
+    pub(crate) only_assume: bool,
+}
+
+/// As `CovMade`.
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct RawMade {
+    pub(crate) nodes: u64,
+    pub(crate) assumes: u64,
+    pub(crate) guards: u64,
+}
+
 /// As `CovLoopToUnroll`.
 #[repr(C)]
 pub(crate) struct RawLoopToUnroll {
@@ -363,6 +433,10 @@ extern "C" {
     pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
     pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef, only: u8);
 
+    pub(crate) fn cov_forward(function: LLVMValueRef, to: LLVMValueRef);
+    pub(crate) fn cov_drop_if_unused(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_vtable_with(function: LLVMValueRef) -> LLVMValueRef;
+
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);
 
@@ -379,6 +453,40 @@ extern "C" {
         context: *mut c_void,
     ) -> bool;
     pub(crate) fn cov_disables_all_unrolling(module: LLVMModuleRef) -> bool;
+
+    pub(crate) fn cov_template_new(
+        function: LLVMValueRef,
+        obstacle: *mut u8,
+        at: *mut LLVMValueRef,
+    ) -> *mut RawTemplate;
+    pub(crate) fn cov_template_copy(copy: *mut RawTemplate) -> LLVMValueRef;
+    pub(crate) fn cov_template_cut(copy: *mut RawTemplate, calls: *const LLVMValueRef, count: usize);
+    pub(crate) fn cov_template_drop(copy: *mut RawTemplate);
+    pub(crate) fn cov_template_pieces(
+        copy: *mut RawTemplate,
+        visit: extern "C" fn(*mut c_void, *const RawPiece),
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_clone_declare(
+        copy: *mut RawTemplate,
+        name: Text,
+        thread: i32,
+        frame: i32,
+        flag: bool,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_clone_make(
+        copy: *mut RawTemplate,
+        clone: LLVMValueRef,
+        body: *const RawBody,
+        made: *mut RawMade,
+    );
+    pub(crate) fn cov_clone_vtable(
+        vtable: LLVMValueRef,
+        name: Text,
+        method: LLVMValueRef,
+        with: LLVMValueRef,
+    ) -> LLVMValueRef;
+
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;
 

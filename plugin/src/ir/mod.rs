@@ -5,7 +5,9 @@
 //! used after it was replaced; the methods that replace take it by value and say so.
 
 pub(crate) mod bridge;
+pub mod clone;
 pub mod flow;
+pub mod replace;
 pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};

@@ -1,0 +1,653 @@
+// Clones: blocks of a template, copied and wired as told, and SSA form rebuilt by LLVM.
+//
+// Time is linear in what is copied: a register's new value is found by number, nodes that follow each other are put
+// into one block at once, and debug info is copied once a clone.
+
+#include "llvm-c/Core.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/PromoteMemToReg.h"
+#include "shared.h"
+#include "template.h"
+
+using namespace llvm;
+using covsched::None;
+using covsched::Piece;
+using covsched::Step;
+using covsched::str;
+
+namespace {
+
+/// Names the function that a clone was made from, the thread and the frame.
+constexpr const char *CloneMark = "covsched.clone";
+
+/// More cases than this are not excluded one by one where a switch's default is all that is live.
+constexpr unsigned MostCases = 16;
+
+/// A clone's own debug info.
+class DebugInfo {
+public:
+  DebugInfo(const CovTemplate &T, Function &Clone) : T(T) {
+    if (T.Local.empty())
+      return;
+    New.reserve(T.Local.size());
+    LLVMContext &Context = Clone.getContext();
+    auto *Program = cast<DISubprogram>(T.Local.front());
+    DISubprogram *Own = MDNode::replaceWithDistinct(Program->clone());
+    Own->replaceLinkageName(MDString::get(Context, Clone.getName()));
+    New.push_back(Own);
+    for (MDNode *Node : drop_begin(T.Local))
+      New.push_back(copyOf(*Node));
+    if (auto *Retained = cast_or_null<MDNode>(Program->getRawRetainedNodes()); Retained && Retained->getNumOperands()) {
+      SmallVector<Metadata *, 16> Nodes;
+      for (const MDOperand &Part : Retained->operands())
+        Nodes.push_back(map(Part.get()));
+      constexpr unsigned RetainedNodes = 7;
+      assert(Program->getOperand(RetainedNodes) == Retained);
+      Own->replaceOperandWith(RetainedNodes, MDTuple::get(Context, Nodes));
+    }
+    Clone.setSubprogram(Own);
+    Artificial = DILocation::get(Context, 0, 0, Own);
+  }
+
+  MDNode *at(uint32_t Place) const { return New[Place]; }
+  /// For what no line of the source says.
+  DILocation *artificial() const { return Artificial; }
+
+  Metadata *map(Metadata *Node) const {
+    auto Found = T.LocalPlaces.find(Node);
+    return Found == T.LocalPlaces.end() || Found->second == None ? Node : New[Found->second];
+  }
+
+private:
+  const CovTemplate &T;
+  std::vector<MDNode *> New;
+  DILocation *Artificial = nullptr;
+
+  MDNode *copyOf(const MDNode &Node) {
+    LLVMContext &Context = Node.getContext();
+    if (auto *Location = dyn_cast<DILocation>(&Node)) {
+      Metadata *Scope = map(Location->getRawScope()), *At = map(Location->getRawInlinedAt());
+      return Location->isDistinct() ? DILocation::getDistinct(Context, Location->getLine(), Location->getColumn(),
+                                                              Scope, At, Location->isImplicitCode())
+                                    : DILocation::get(Context, Location->getLine(), Location->getColumn(), Scope, At,
+                                                      Location->isImplicitCode());
+    }
+    TempMDNode Copy = Node.clone();
+    for (unsigned I = 0; I < Copy->getNumOperands(); ++I) {
+      Metadata *Old = Node.getOperand(I);
+      if (Old && Old != &Node)
+        Copy->replaceOperandWith(I, map(Old));
+    }
+    if (!Node.isDistinct())
+      return MDNode::replaceWithUniqued(std::move(Copy));
+    MDNode *Result = MDNode::replaceWithDistinct(std::move(Copy));
+    // A loop's id names itself.
+    if (Node.getNumOperands() && Node.getOperand(0) == &Node)
+      Result->replaceOperandWith(0, Result);
+    return Result;
+  }
+};
+
+/// The making of one clone.
+class Cloner {
+public:
+  Cloner(CovTemplate &T, Function &Clone, const CovBody &Body, CovMade &Made)
+      : T(T), Clone(Clone), Body(Body), Made(Made), Context(Clone.getContext()), Info(T, Clone), Now(T.Values.size()),
+        Blocks(Body.node_count), Traps(Body.trap_count), Incoming(Body.node_count) {}
+
+  void run() {
+    countIncoming();
+    makeFrame();
+    if (Incoming[Body.entry] == 1)
+      emit(Body.entry, Frame);
+    else
+      BranchInst::Create(blockOf(Body.entry), Frame);
+    while (!Open.empty()) {
+      auto [Node, Block] = Open.pop_back_val();
+      moveToEnd(Block);
+      emit(Node, Block);
+    }
+    for (BasicBlock *Trap : TrapBlocks)
+      moveToEnd(Trap);
+    finishFrame();
+  }
+
+private:
+  CovTemplate &T;
+  Function &Clone;
+  const CovBody &Body;
+  CovMade &Made;
+  LLVMContext &Context;
+  DebugInfo Info;
+  std::vector<Value *> Now;          // by number: what stands for a template's value
+  std::vector<BasicBlock *> Blocks;  // by node
+  std::vector<BasicBlock *> Traps;
+  std::vector<uint32_t> Incoming;    // edges, by node
+  SmallVector<std::pair<uint32_t, BasicBlock *>, 32> Open;
+  SmallVector<BasicBlock *, 32> TrapBlocks;
+  DenseMap<std::pair<const BasicBlock *, uint32_t>, BasicBlock *> TrapLandings;
+  BasicBlock *Frame = nullptr;
+  AllocaInst *Flag = nullptr;        // given to callees
+  std::vector<AllocaInst *> Fixed, Slots;
+
+  static bool isTrap(CovEdge Edge) { return Edge & 1; }
+  static uint32_t indexOf(CovEdge Edge) { return Edge >> 1; }
+
+  const CovNode &node(uint32_t Node) const { return Body.nodes[Node]; }
+  const Piece &pieceOf(uint32_t Node) const { return T.Pieces[Body.nodes[Node].piece]; }
+  CovEdge edge(uint32_t Node, size_t Successor) const { return Body.edges[node(Node).first_edge + Successor]; }
+
+  /// Blocks stand in the order in which they are filled, traps last.
+  void moveToEnd(BasicBlock *Block) {
+    if (Block != &Clone.back())
+      Block->moveAfter(&Clone.back());
+  }
+
+  /// Counts the edges between nodes that the entry reaches, and the one from the frame.
+  void countIncoming() {
+    std::vector<bool> Seen(Body.node_count);
+    SmallVector<uint32_t, 64> Work = {Body.entry};
+    Seen[Body.entry] = true;
+    Incoming[Body.entry] = 1;
+    auto follow = [&](CovEdge Edge) {
+      if (Edge == COV_NO_EDGE || isTrap(Edge))
+        return;
+      uint32_t To = indexOf(Edge);
+      ++Incoming[To];
+      if (!Seen[To]) {
+        Seen[To] = true;
+        Work.push_back(To);
+      }
+    };
+    while (!Work.empty()) {
+      uint32_t Node = Work.pop_back_val();
+      ++Made.nodes;
+      for (size_t I = 0; I < pieceOf(Node).Next.size(); ++I)
+        follow(edge(Node, I));
+      follow(node(Node).not_done);
+    }
+  }
+
+  void makeFrame() {
+    Frame = BasicBlock::Create(Context, "", &Clone);
+    uint32_t Number = 0;
+    for (Argument &A : Clone.args())
+      if (Number < T.Copy->arg_size())
+        Now[Number++] = &A;
+    auto copy = [&](const std::vector<AllocaInst *> &From, std::vector<AllocaInst *> &To) {
+      for (AllocaInst *Alloca : From) {
+        auto *Own = cast<AllocaInst>(Alloca->clone());
+        Own->setName(Alloca->getName());
+        Own->insertInto(Frame, Frame->end());
+        To.push_back(Own);
+        Now[Number++] = Own;
+      }
+    };
+    copy(T.Fixed, Fixed);
+    copy(T.Slots, Slots);
+  }
+
+  /// Variables of the source get their places, and registers come back.
+  void finishFrame() {
+    Instruction *First = &*Frame->begin();
+    while (isa<AllocaInst>(First))
+      First = First->getNextNode();
+    for (DbgVariableIntrinsic *Declare : T.Declared) {
+      auto *Own = cast<DbgVariableIntrinsic>(Declare->clone());
+      Own->insertBefore(First);
+      mapDebugOperands(*Own);
+      if (Info.artificial())
+        Own->setDebugLoc(DebugLoc(cast<DILocation>(Info.map(Declare->getDebugLoc().get()))));
+    }
+    std::vector<AllocaInst *> Used;
+    for (AllocaInst *Slot : Slots) {
+      if (Slot->use_empty())
+        Slot->eraseFromParent();
+      else
+        Used.push_back(Slot);
+    }
+    DominatorTree Tree(Clone);
+    PromoteMemToReg(Used, Tree);
+  }
+
+  BasicBlock *blockOf(uint32_t Node) {
+    BasicBlock *&Block = Blocks[Node];
+    if (!Block) {
+      Block = BasicBlock::Create(Context, "", &Clone);
+      Open.push_back({Node, Block});
+    }
+    return Block;
+  }
+
+  /// Where an edge out of the schedule goes.
+  BasicBlock *trapOf(uint32_t Trap) {
+    BasicBlock *&Block = Traps[Body.only_assume ? 0 : Trap];
+    if (Block)
+      return Block;
+    Block = BasicBlock::Create(Context, "not_covered", &Clone);
+    TrapBlocks.push_back(Block);
+    IRBuilder<> Builder(Block);
+    if (Info.artificial())
+      Builder.SetCurrentDebugLocation(Info.artificial());
+    if (!Body.only_assume) {
+      auto *Mark = Clone.getMetadata(CloneMark);
+      auto *Thread = cast<ConstantAsMetadata>(Mark->getOperand(1))->getValue();
+      auto *Hook = unwrap<Function>(Body.not_covered);
+      CallInst *Call =
+          Builder.CreateCall(Hook->getFunctionType(), Hook,
+                             {Builder.getInt64(Body.traps[Trap].expected), textOf(Body.traps[Trap]), Thread});
+      Call->setAttributes(Hook->getAttributes());
+      Call->setDoesNotReturn();
+      Call->setDoesNotThrow();
+      Call->addFnAttr(Attribute::Cold);
+      Call->addFnAttr(Attribute::NoMerge);
+    }
+    Builder.CreateUnreachable();
+    return Block;
+  }
+
+  /// One constant for each synchronization that is expected somewhere.
+  Constant *textOf(const CovTrap &Trap) {
+    std::string Name = ("covsched.expected." + Twine::utohexstr(Trap.expected)).str();
+    Constant *Text = ConstantDataArray::getString(Context, str(Trap.text));
+    GlobalVariable *Known = T.M.getNamedGlobal(Name);
+    if (Known && Known->hasInitializer() && Known->getInitializer() == Text)
+      return Known;
+    auto *G = new GlobalVariable(T.M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, Name);
+    G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+    G->setAlignment(Align(1));
+    return G;
+  }
+
+  BasicBlock *targetOf(CovEdge Edge) { return isTrap(Edge) ? trapOf(indexOf(Edge)) : blockOf(indexOf(Edge)); }
+
+  /// Where an exception lands that the schedule does not have: only what the original would catch there.
+  BasicBlock *trapLanding(const Piece &Landing, uint32_t Trap) {
+    BasicBlock *&Block = TrapLandings[{Landing.Block, Trap}];
+    if (!Block) {
+      Block = BasicBlock::Create(Context, "", &Clone);
+      TrapBlocks.push_back(Block);
+      Instruction *Pad = Landing.Block->getLandingPadInst()->clone();
+      Pad->insertInto(Block, Block->end());
+      BranchInst *Jump = BranchInst::Create(trapOf(Trap), Block);
+      if (Info.artificial())
+        for (Instruction *I : {Pad, cast<Instruction>(Jump)})
+          I->setDebugLoc(DebugLoc(Info.artificial()));
+    }
+    return Block;
+  }
+
+  Metadata *mapLocation(Metadata *Location) {
+    auto *Value = dyn_cast_or_null<ValueAsMetadata>(Location);
+    if (!Value)
+      return Location;
+    if (isa<ConstantAsMetadata>(Value))
+      return Value;
+    auto Found = T.Values.find(Value->getValue());
+    llvm::Value *Own = Found == T.Values.end() ? nullptr : Now[Found->second];
+    return ValueAsMetadata::get(Own ? Own : PoisonValue::get(Value->getType()));
+  }
+
+  void mapDebugOperands(DbgInfoIntrinsic &I) {
+    for (Use &U : I.operands()) {
+      auto *Wrapped = dyn_cast<MetadataAsValue>(U.get());
+      if (!Wrapped)
+        continue;
+      Metadata *Old = Wrapped->getMetadata(), *Own;
+      if (auto *List = dyn_cast<DIArgList>(Old)) {
+        SmallVector<ValueAsMetadata *, 4> Args;
+        for (ValueAsMetadata *Arg : List->getArgs())
+          Args.push_back(cast<ValueAsMetadata>(mapLocation(Arg)));
+        Own = DIArgList::get(Context, Args);
+      } else {
+        Own = isa<ValueAsMetadata>(Old) ? mapLocation(Old) : Info.map(Old);
+      }
+      if (Own != Old)
+        U.set(MetadataAsValue::get(Context, Own));
+    }
+  }
+
+  Instruction *copy(const Step &S, BasicBlock *Block) {
+    Instruction *I = S.Inst->clone();
+    for (uint32_t P = S.FirstOperand; P < S.FirstOperand + S.OperandCount; ++P)
+      I->setOperand(T.Operands[P].Place, Now[T.Operands[P].Value]);
+    if (S.Place != None)
+      I->setDebugLoc(DebugLoc(cast<DILocation>(Info.at(S.Place))));
+    if (S.Loop != None)
+      I->setMetadata(LLVMContext::MD_loop, Info.at(S.Loop));
+    I->insertInto(Block, Block->end());
+    if (auto *Debug = dyn_cast<DbgInfoIntrinsic>(I))
+      mapDebugOperands(*Debug);
+    Now[S.Value] = I;
+    return I;
+  }
+
+  void assume(IRBuilder<> &Builder, Value *Condition) {
+    Builder.CreateAssumption(Condition);
+    ++Made.assumes;
+  }
+
+  /// Says what holds if control goes from a terminator to this successor.
+  void assumeTaken(BasicBlock *At, Instruction *Last, unsigned Successor) {
+    IRBuilder<> Builder(At);
+    Builder.SetCurrentDebugLocation(Last->getDebugLoc());
+    if (auto *Branch = dyn_cast<BranchInst>(Last)) {
+      Value *Condition = Branch->getCondition();
+      assume(Builder, Successor == 0 ? Condition : Builder.CreateNot(Condition));
+      return;
+    }
+    auto *Switch = cast<SwitchInst>(Last);
+    if (Successor != 0) {
+      auto Case = *SwitchInst::CaseIt::fromSuccessorIndex(Switch, Successor);
+      assume(Builder, Builder.CreateICmpEQ(Switch->getCondition(), Case.getCaseValue()));
+    } else if (Switch->getNumCases() <= MostCases) {
+      for (auto Case : Switch->cases())
+        assume(Builder, Builder.CreateICmpNE(Switch->getCondition(), Case.getCaseValue()));
+    }
+  }
+
+  /// Copies a node and those that follow it alone into a block.
+  void emit(uint32_t Node, BasicBlock *Block) {
+    for (;;) {
+      CovEdge Next = COV_NO_EDGE;
+      Block = emitOne(Node, Block, Next);
+      if (Next == COV_NO_EDGE)
+        return;
+      if (isTrap(Next) || Incoming[indexOf(Next)] != 1) {
+        jump(targetOf(Next), Block, Node);
+        return;
+      }
+      Node = indexOf(Next);
+    }
+  }
+
+  /// The debug location of the node's own jump.
+  void jump(BasicBlock *To, BasicBlock *From, uint32_t Node) {
+    BranchInst *Jump = BranchInst::Create(To, From);
+    const Step &Last = pieceOf(Node).Steps.back();
+    if (Last.Place != None)
+      Jump->setDebugLoc(DebugLoc(cast<DILocation>(Info.at(Last.Place))));
+    if (Last.Loop != None && isa<BranchInst>(Last.Inst))
+      Jump->setMetadata(LLVMContext::MD_loop, Info.at(Last.Loop));
+  }
+
+  /// Copies a node. Returns the block where it goes on to `Next`, which stays as it is if there is a terminator.
+  BasicBlock *emitOne(uint32_t Node, BasicBlock *Block, CovEdge &Next) {
+    const CovNode &Told = node(Node);
+    const Piece &P = pieceOf(Node);
+    bool SetsFlag = Told.flags & COV_SETS_FLAG;
+    for (const Step &S : ArrayRef<Step>(P.Steps).drop_back()) {
+      if (SetsFlag && !isa<LandingPadInst>(S.Inst)) {
+        setFlag(Block);
+        SetsFlag = false;
+      }
+      Instruction *I = copy(S, Block);
+      if (S.Inst == P.Call)
+        Block = direct(Told, S, cast<CallBase>(I));
+    }
+    if (SetsFlag)
+      setFlag(Block);
+
+    const Step &Last = P.Steps.back();
+    auto *Jump = dyn_cast<BranchInst>(Last.Inst);
+    if (Jump && Jump->isUnconditional())
+      return goOn(Node, Block, Next);
+    Instruction *I = copy(Last, Block);
+    if (auto *Invoke = dyn_cast<InvokeInst>(I)) {
+      if (Last.Inst == P.Call) {
+        Block = direct(Told, Last, Invoke);
+        Invoke = cast<InvokeInst>(Block->getTerminator());
+      }
+      return wireInvoke(Node, *Invoke, Next);
+    }
+    return wire(Node, I, Block, Next);
+  }
+
+  /// Behind the piece's only successor, or what the flag says.
+  BasicBlock *goOn(uint32_t Node, BasicBlock *Block, CovEdge &Next) {
+    const CovNode &Told = node(Node);
+    if (Told.not_done == COV_NO_EDGE) {
+      Next = edge(Node, 0);
+      return Block;
+    }
+    IRBuilder<> Builder(Block);
+    if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
+      Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
+    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flag()), Builder.getInt8(0));
+    Builder.CreateCondBr(Done, targetOf(edge(Node, 0)), targetOf(Told.not_done));
+    return Block;
+  }
+
+  BasicBlock *wireInvoke(uint32_t Node, InvokeInst &Invoke, CovEdge &Next) {
+    const Piece &P = pieceOf(Node);
+    CovEdge Unwind = edge(Node, 1);
+    Made.guards += isTrap(edge(Node, 0)) || isTrap(Unwind);
+    Invoke.setUnwindDest(isTrap(Unwind) ? trapLanding(T.Pieces[P.Next[1]], indexOf(Unwind))
+                                        : blockOf(indexOf(Unwind)));
+    BasicBlock *Tail = BasicBlock::Create(Context, "", &Clone);
+    Invoke.setNormalDest(Tail);
+    for (const Step &S : P.TailSteps)
+      copy(S, Tail);
+    return goOn(Node, Tail, Next);
+  }
+
+  /// Wires a copied terminator, or takes it away if its condition is only assumed.
+  BasicBlock *wire(uint32_t Node, Instruction *Last, BasicBlock *Block, CovEdge &Next) {
+    unsigned Live = 0, Taken = 0, Count = Last->getNumSuccessors();
+    for (unsigned I = 0; I < Count; ++I)
+      if (!isTrap(edge(Node, I))) {
+        ++Live;
+        Taken = I;
+      }
+    Made.guards += Live < Count;
+    bool OneSided = Live == 1 && Count > 1;
+    if (OneSided && Body.only_assume) {
+      Next = edge(Node, Taken);
+      Last->removeFromParent();
+      assumeTaken(Block, Last, Taken);
+      Last->deleteValue();
+      return Block;
+    }
+    for (unsigned I = 0; I < Count; ++I) {
+      CovEdge Edge = edge(Node, I);
+      BasicBlock *To = targetOf(Edge);
+      if (OneSided && !isTrap(Edge)) {
+        // The facts stand behind the guard, so that what follows from them never changes it.
+        bool Shared = Incoming[indexOf(Edge)] != 1;
+        BasicBlock *At = Shared ? BasicBlock::Create(Context, "", &Clone) : To;
+        assumeTaken(At, Last, I);
+        if (Shared) {
+          jump(To, At, Node);
+          To = At;
+        }
+      }
+      Last->setSuccessor(I, To);
+    }
+    return Block;
+  }
+
+  AllocaInst *flag() {
+    if (!Flag)
+      Flag = new AllocaInst(Type::getInt8Ty(Context), T.M.getDataLayout().getAllocaAddrSpace(), "flag",
+                            &Frame->front());
+    return Flag;
+  }
+
+  void setFlag(BasicBlock *Block) {
+    Argument *Own = Clone.getArg(Clone.getFunctionType()->getNumParams() - 1);
+    new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), Own, Block);
+  }
+
+  /// Makes a copied call do what the node says. Returns the block in which it then stands.
+  BasicBlock *direct(const CovNode &Told, const Step &S, CallBase *Call) {
+    BasicBlock *Block = Call->getParent();
+    if (Told.start)
+      startThread(Told, *Call);
+    if (Told.only_if)
+      Block = checkPointer(Told, *Call);
+    if (!Told.callee)
+      return Block;
+    Call->setMetadata(LLVMContext::MD_callees, nullptr);
+    // What was known of the original need not hold of one that may come to a trap.
+    Call->setMetadata(LLVMContext::MD_prof, nullptr);
+    Call->removeFnAttr(Attribute::Memory);
+    Call->removeFnAttr(Attribute::WillReturn);
+    Call->removeFnAttr(Attribute::NoSync);
+    Call->setCalledOperand(unwrap(Told.callee));
+    if (Told.flags & COV_GIVES_FLAG)
+      Now[S.Value] = giveFlag(*Call, *unwrap<Function>(Told.callee));
+    return Block;
+  }
+
+  void startThread(const CovNode &Told, CallBase &Call) {
+    Value *Start = unwrap(Told.start);
+    if (!(Told.flags & COV_STARTS_OBJECT)) {
+      Call.setArgOperand(Told.start_index, Start);
+      return;
+    }
+    IRBuilder<> Builder(&Call);
+    Value *Object = Builder.CreateLoad(Builder.getPtrTy(), Call.getArgOperand(Told.start_index));
+    Value *Point = Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Start, Told.start_offset);
+    Builder.CreateStore(Point, Object);
+  }
+
+  /// Behind a check that an indirect call comes to the function that the schedule has there.
+  BasicBlock *checkPointer(const CovNode &Told, CallBase &Call) {
+    BasicBlock *Block = Call.getParent();
+    IRBuilder<> Builder(&Call);
+    Value *Same = Builder.CreateICmpEQ(Call.getCalledOperand(), unwrap(Told.only_if));
+    BasicBlock *Behind = Block;
+    ++Made.guards;
+    if (!Body.only_assume) {
+      Behind = BasicBlock::Create(Context, "", &Clone);
+      Builder.CreateCondBr(Same, Behind, trapOf(indexOf(Told.otherwise)));
+      Call.removeFromParent();
+      Call.insertInto(Behind, Behind->end());
+      Builder.SetInsertPoint(&Call);
+    }
+    assume(Builder, Same);
+    return Behind;
+  }
+
+  /// Puts a call in its place that has the flag behind the function's own parameters.
+  CallBase *giveFlag(CallBase &Call, Function &Callee) {
+    IRBuilder<> Builder(&Call);
+    Builder.CreateStore(Builder.getInt8(0), flag());
+    FunctionType *Own = Call.getFunctionType();
+    unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
+    SmallVector<Type *, 8> Types(Own->params());
+    SmallVector<Value *, 8> Args(Call.args());
+    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Flag->getType());
+    Args.insert(Args.begin() + At, Flag);
+    AttributeList Old = Call.getAttributes();
+    SmallVector<AttributeSet, 8> ArgAttributes;
+    for (unsigned I = 0; I < Call.arg_size(); ++I)
+      ArgAttributes.push_back(Old.getParamAttrs(I));
+    ArgAttributes.insert(ArgAttributes.begin() + At, AttributeSet());
+    SmallVector<OperandBundleDef, 1> Bundles;
+    Call.getOperandBundlesAsDefs(Bundles);
+    auto *Type = FunctionType::get(Own->getReturnType(), Types, Own->isVarArg());
+    CallBase *New;
+    if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
+      New = InvokeInst::Create(Type, &Callee, Invoke->getNormalDest(), Invoke->getUnwindDest(), Args, Bundles, "",
+                               &Call);
+    } else {
+      auto *Plain = CallInst::Create(Type, &Callee, Args, Bundles, "", &Call);
+      // The flag is in this function's frame.
+      Plain->setTailCallKind(CallInst::TCK_None);
+      New = Plain;
+    }
+    New->setCallingConv(Call.getCallingConv());
+    New->setAttributes(AttributeList::get(Context, Old.getFnAttrs(), Old.getRetAttrs(), ArgAttributes));
+    New->copyMetadata(Call);
+    New->setDebugLoc(Call.getDebugLoc());
+    Call.eraseFromParent();
+    return New;
+  }
+};
+
+FunctionType *typeWithFlag(const Function &F) {
+  FunctionType *Own = F.getFunctionType();
+  SmallVector<Type *, 8> Types(Own->params());
+  Types.push_back(PointerType::get(F.getContext(), F.getParent()->getDataLayout().getAllocaAddrSpace()));
+  return FunctionType::get(Own->getReturnType(), Types, Own->isVarArg());
+}
+
+}  // namespace
+
+extern "C" {
+
+LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, int32_t frame, bool flag) {
+  Function &F = copy->Original;
+  LLVMContext &Context = F.getContext();
+  FunctionType *Type = flag ? typeWithFlag(F) : F.getFunctionType();
+  Function *Clone =
+      Function::Create(Type, GlobalValue::ExternalLinkage, F.getAddressSpace(), str(name), F.getParent());
+  Clone->copyAttributesFrom(&F);
+  Clone->setLinkage(GlobalValue::InternalLinkage);
+  Clone->setDSOLocal(true);
+  Clone->setComdat(nullptr);
+  if (F.hasOptNone()) {
+    Clone->removeFnAttr(Attribute::OptimizeNone);
+    Clone->removeFnAttr(Attribute::NoInline);
+  }
+  // It may come to a trap, which ends the process.
+  Clone->removeFnAttr(Attribute::Memory);
+  Clone->removeFnAttr(Attribute::WillReturn);
+  Clone->removeFnAttr(Attribute::NoSync);
+  Clone->removeFnAttr(Attribute::NoFree);
+  Clone->removeFnAttr(Attribute::Speculatable);
+  SmallVector<std::pair<unsigned, MDNode *>, 4> Attached;
+  F.getAllMetadata(Attached);
+  for (auto [Kind, Node] : Attached)
+    if (Kind != LLVMContext::MD_dbg && Kind != LLVMContext::MD_prof)
+      Clone->addMetadata(Kind, *Node);
+  auto number = [&](int32_t Value) {
+    return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(Context), Value, true));
+  };
+  Clone->setMetadata(CloneMark, MDNode::get(Context, {MDString::get(Context, F.getName()), number(thread),
+                                                      number(frame)}));
+  return wrap(Clone);
+}
+
+void cov_clone_make(CovTemplate *copy, LLVMValueRef clone, const CovBody *body, CovMade *made) {
+  *made = {};
+  Cloner(*copy, *unwrap<Function>(clone), *body, *made).run();
+}
+
+LLVMValueRef cov_clone_vtable(LLVMValueRef vtable, CovText name, LLVMValueRef method, LLVMValueRef with) {
+  auto *Old = dyn_cast<GlobalVariable>(unwrap(vtable));
+  if (!Old || !Old->hasInitializer())
+    return nullptr;
+  bool Found = false;
+  auto replace = [&](auto &Self, Constant *C) -> Constant * {
+    if (C == unwrap(method)) {
+      Found = true;
+      return unwrap<Constant>(with);
+    }
+    if (!isa<ConstantStruct>(C) && !isa<ConstantArray>(C))
+      return C;
+    SmallVector<Constant *, 8> Parts;
+    for (Use &Part : C->operands())
+      Parts.push_back(Self(Self, cast<Constant>(Part.get())));
+    if (auto *Struct = dyn_cast<ConstantStruct>(C))
+      return ConstantStruct::get(Struct->getType(), Parts);
+    return ConstantArray::get(cast<ConstantArray>(C)->getType(), Parts);
+  };
+  Constant *Table = replace(replace, Old->getInitializer());
+  if (!Found)
+    return nullptr;
+  auto *New = new GlobalVariable(*Old->getParent(), Table->getType(), true, GlobalValue::InternalLinkage, Table,
+                                 str(name), nullptr, Old->getThreadLocalMode(), Old->getAddressSpace());
+  New->setAlignment(Old->getAlign());
+  New->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  New->copyMetadata(Old, 0);
+  return wrap(New);
+}
+
+}  // extern "C"

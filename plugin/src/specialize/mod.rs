@@ -1,0 +1,119 @@
+//! Control-flow specialization (Wu 4.1, 4.2.1): from a program and one of its schedules to a program in which each
+//! synchronization of the schedule is one instruction, and what cannot run under the schedule is gone.
+//!
+//! Collect: the schedule must be of this program ([`fits`]); a thread's events are a tree of frames (core's `frames`), of
+//! which [`items`] keeps what can be specialized; the functions of those frames are cut into pieces ([`graph`],
+//! [`program`]). Choose ([`plan`]): for each frame the product of its function's pieces with what it did ([`layers`]),
+//! and one clone without synchronization for functions that are called where the schedule expects none. Change
+//! ([`driver`]): clones are made, calls and thread creations lead to them, edges that leave the schedule lead to traps.
+//! Nothing is changed before all fits.
+//!
+//! Where Wu searches through calls with a call stack, this searches one function at a time: the derived events say
+//! which call of which function did what, so the search between two synchronizations falls apart into one a frame.
+//!
+//! Limits: what the program does not call itself (constructors, exit handlers, destructors of thread-local objects, signal
+//! handlers, functions that a library calls back) runs as it is, and so do functions with constructs that cannot be
+//! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too. An exception that
+//! leaves a function in the middle of its items is found by the run's enforcement, not by a trap.
+
+//DRV mod body;
+//DRV pub mod driver;
+pub mod fits;
+pub mod glob;
+pub mod graph;
+pub mod items;
+pub mod layers;
+pub mod plan;
+pub mod program;
+//DRV mod source;
+pub mod stats;
+//DRV mod words;
+
+//DRV pub use driver::specialize;
+pub use stats::Stats;
+
+use crate::ir::{Module, Severity};
+use crate::parameters::SpecializeOptions;
+use covsched_core::schedule::order::Order;
+use covsched_core::schedule::{parse, verify, Schedule};
+use covsched_core::ProgramId;
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// What analyses may assume.
+    pub order: Order,
+    /// Leave guards out: for analyses, not to run.
+    pub analysis_only: bool,
+    /// Do not specialize data flow.
+    pub control_only: bool,
+    /// Sites to leave out, by file, function or call.
+    pub ignore_sites: Vec<String>,
+    /// The build, if the module is not all of it: some of its units have no bitcode.
+    pub program: Option<ProgramId>,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            order: Order::Hb,
+            analysis_only: false,
+            control_only: true,
+            ignore_sites: Vec::new(),
+            program: None,
+        }
+    }
+}
+
+/// Why a program was not specialized. It is as it was.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum SpecializeError {
+    /// The module has no site tables.
+    #[error("the program was not compiled with covsched: it has no sites")]
+    NoSites,
+    /// They cannot be read.
+    #[error("section {section}: {what}")]
+    BadTables {
+        /// Where.
+        section: &'static str,
+        /// Why.
+        what: String,
+    },
+    /// It was done before.
+    #[error("the program is specialized already: specialize the one that it was made of")]
+    Specialized,
+    /// The schedule's end is missing.
+    #[error("the schedule is cut off after {after} events ({reason}): only a whole run can be specialized for")]
+    CutOff {
+        /// How the run ended.
+        reason: String,
+        /// How many there are.
+        after: usize,
+    },
+    /// The schedule begins in the middle.
+    #[error("the schedule is that of a forked process: it begins in the middle of its parent's run")]
+    Forked,
+    /// The schedule is of another program.
+    #[error("the schedule is of another build of the program ({schedule}, this is {program}); {first}")]
+    OtherBuild {
+        /// The schedule's.
+        schedule: ProgramId,
+        /// This one.
+        program: ProgramId,
+        /// The first difference, in words.
+        first: String,
+    },
+    /// The program cannot do what the schedule says.
+    #[error("the schedule does not fit the program: {what}")]
+    DoesNotFit {
+        /// What, in words.
+        what: String,
+        /// The function that cannot.
+        function: String,
+    },
+    /// The program uses a name of covsched's.
+    #[error("the program declares {0}, a function of covsched's runtime, with another type")]
+    SymbolTaken(&'static str),
+}
+
+//TAIL

@@ -1,0 +1,66 @@
+//! A schedule's events in words, for traps and refusals: `pthread_mutex_lock at queue.c:31 (push)`. A place in a header
+//! of the system (`std::mutex`) is given as the place in the program's own files that called it.
+
+use super::items::KeptFrames;
+use crate::ir::clone::Trap;
+use covsched_core::schedule::describe::describe_site;
+use covsched_core::schedule::stack::is_system_file;
+use covsched_core::schedule::Schedule;
+use covsched_core::site::Site;
+use covsched_core::{Seq, SiteId};
+
+/// What is needed for words.
+pub struct Words<'a> {
+    /// The schedule.
+    pub schedule: &'a Schedule,
+    /// What is specialized of it.
+    pub kept: &'a KeptFrames,
+}
+
+impl Words<'_> {
+    /// What a frame's thread does next when so many of the frame's items are done.
+    pub fn expected(&self, place: usize, done: usize) -> Trap {
+        let frame = &self.kept.frames[place];
+        let Some((place, done)) = self.kept.expected(place, done) else {
+            return Trap { expected: SiteId::NONE, text: format!("the end of {}", frame.thread) };
+        };
+        let item = &self.kept.frames[place].items[done];
+        let Some(event) = self.schedule.events.get(item.first.0 as usize - 1) else {
+            return Trap { expected: item.site, text: self.site(item.site) };
+        };
+        let user = self.kept.callers(place, event.site).filter_map(|site| self.schedule.sites.get(&site));
+        let site = { user }.find(|site| !is_system_file(&site.file));
+        let text = match site.or_else(|| self.schedule.sites.get(&event.site)) {
+            Some(site) => format!("{} at {}", event.op.name(), demangled(site)),
+            None => event.op.name().to_owned(),
+        };
+        Trap { expected: event.site, text }
+    }
+
+    /// An event.
+    pub fn event(&self, seq: Seq) -> String {
+        match self.schedule.events.get(seq.0.max(1) as usize - 1) {
+            Some(event) => match self.schedule.sites.get(&event.site) {
+                Some(site) => format!("{} at {}", event.op.name(), demangled(site)),
+                None => event.op.name().to_owned(),
+            },
+            None => "nothing".to_owned(),
+        }
+    }
+
+    /// A site, if the schedule knows it.
+    pub fn site(&self, site: SiteId) -> String {
+        match self.schedule.sites.get(&site) {
+            Some(known) => {
+                let callee = crate::demangle(&known.callee);
+                let what = if callee.is_empty() { known.kind.name() } else { callee.as_str() };
+                format!("{what} at {}", demangled(known))
+            }
+            None => format!("site {site}"),
+        }
+    }
+}
+
+fn demangled(site: &Site) -> String {
+    describe_site(&Site { function: crate::demangle(&site.function), ..site.clone() })
+}
