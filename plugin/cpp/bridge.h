@@ -298,6 +298,7 @@ struct CovPiece {
   size_t next_count;
   CovEnd end;
   bool lands;              // begins with a landing pad, which is then all
+  bool may_unwind;         // a call in it may leave the function by an exception
 };
 void cov_template_pieces(CovTemplate *copy, void (*visit)(void *, const CovPiece *), void *context);
 
@@ -318,8 +319,10 @@ struct CovNode {
   LLVMValueRef callee;        // in place of what the piece's call calls, or null
   LLVMValueRef only_if;       // the call's pointer must be this function, or null
   LLVMValueRef start;         // in place of an argument, or null
-  uint64_t start_offset;      // into the vtable
+  LLVMValueRef start_original;// what that must be
+  uint64_t start_offset;      // into the vtables
   uint32_t start_index;       // of the argument
+  CovEdge start_otherwise;    // if it is not
   uint32_t piece;
   uint32_t first_edge;        // its first in CovBody::edges
   CovEdge otherwise;          // if the pointer is not `only_if`

@@ -170,6 +170,7 @@ private:
       for (size_t I = 0; I < pieceOf(Node).Next.size(); ++I)
         follow(edge(Node, I));
       follow(node(Node).not_done);
+      follow(node(Node).otherwise);
     }
   }
 
@@ -487,9 +488,12 @@ private:
   BasicBlock *direct(const CovNode &Told, const Step &S, CallBase *Call) {
     BasicBlock *Block = Call->getParent();
     if (Told.start)
-      startThread(Told, *Call);
-    if (Told.only_if)
-      Block = checkPointer(Told, *Call);
+      Block = startThread(Told, *Call);
+    if (Told.only_if) {
+      IRBuilder<> Builder(Call);
+      Value *Same = Builder.CreateICmpEQ(Call->getCalledOperand(), unwrap(Told.only_if));
+      Block = check(*Call, Same, Told.otherwise);
+    }
     if (!Told.callee)
       return Block;
     Call->setMetadata(LLVMContext::MD_callees, nullptr);
@@ -504,33 +508,43 @@ private:
     return Block;
   }
 
-  void startThread(const CovNode &Told, CallBase &Call) {
-    Value *Start = unwrap(Told.start);
-    if (!(Told.flags & COV_STARTS_OBJECT)) {
-      Call.setArgOperand(Told.start_index, Start);
-      return;
-    }
+  /// Behind a check that the thread's function is the one that the schedule has there, which its clone then is.
+  BasicBlock *startThread(const CovNode &Told, CallBase &Call) {
+    Value *Start = unwrap(Told.start), *Original = unwrap(Told.start_original);
+    Value *Argument = Call.getArgOperand(Told.start_index);
     IRBuilder<> Builder(&Call);
-    Value *Object = Builder.CreateLoad(Builder.getPtrTy(), Call.getArgOperand(Told.start_index));
-    Value *Point = Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Start, Told.start_offset);
-    Builder.CreateStore(Point, Object);
+    if (!(Told.flags & COV_STARTS_OBJECT)) {
+      BasicBlock *Block = Call.getParent();
+      if (Argument->stripPointerCasts() != Original)
+        Block = check(Call, Builder.CreateICmpEQ(Argument, Original), Told.start_otherwise);
+      Call.setArgOperand(Told.start_index, Start);
+      return Block;
+    }
+    auto point = [&](Value *Table) {
+      return Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Table, Told.start_offset);
+    };
+    Value *Object = Builder.CreateLoad(Builder.getPtrTy(), Argument);
+    Value *Same = Builder.CreateICmpEQ(Builder.CreateLoad(Builder.getPtrTy(), Object), point(Original));
+    BasicBlock *Block = check(Call, Same, Told.start_otherwise);
+    Builder.SetInsertPoint(&Call);
+    Builder.CreateStore(point(Start), Object);
+    return Block;
   }
 
-  /// Behind a check that an indirect call comes to the function that the schedule has there.
-  BasicBlock *checkPointer(const CovNode &Told, CallBase &Call) {
+  /// Goes elsewhere before a call if something does not hold. Returns the block in which the call then stands.
+  BasicBlock *check(CallBase &Call, Value *Holds, CovEdge Otherwise) {
     BasicBlock *Block = Call.getParent();
     IRBuilder<> Builder(&Call);
-    Value *Same = Builder.CreateICmpEQ(Call.getCalledOperand(), unwrap(Told.only_if));
     BasicBlock *Behind = Block;
     ++Made.guards;
-    if (!Body.only_assume) {
+    if (!Body.only_assume || !isTrap(Otherwise)) {
       Behind = BasicBlock::Create(Context, "", &Clone);
-      Builder.CreateCondBr(Same, Behind, trapOf(indexOf(Told.otherwise)));
+      Builder.CreateCondBr(Holds, Behind, targetOf(Otherwise));
       Call.removeFromParent();
       Call.insertInto(Behind, Behind->end());
       Builder.SetInsertPoint(&Call);
     }
-    assume(Builder, Same);
+    assume(Builder, Holds);
     return Behind;
   }
 

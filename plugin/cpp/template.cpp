@@ -366,6 +366,17 @@ CovTemplate::~CovTemplate() {
     delete Copy;
 }
 
+/// Whether a call may leave the function by an exception.
+static bool mayUnwind(const CovTemplate &T, const Piece &P) {
+  if (T.Original.doesNotThrow())
+    return false;
+  auto leaves = [](const Step &S) {
+    auto *Call = dyn_cast<CallInst>(S.Inst);
+    return Call && !Call->doesNotThrow();
+  };
+  return any_of(P.Steps, leaves) || any_of(P.TailSteps, leaves);
+}
+
 extern "C" {
 
 CovTemplate *cov_template_new(LLVMValueRef function, CovObstacle *reason, LLVMValueRef *at) {
@@ -428,7 +439,7 @@ void cov_template_pieces(CovTemplate *copy, void (*visit)(void *, const CovPiece
     CovEnd End = isa<ReturnInst>(Last)   ? COV_END_RETURNS
                  : isa<ResumeInst>(Last) ? COV_END_UNWINDS
                                          : COV_END_GOES_ON;
-    CovPiece Facts = {wrap(P.Call), P.Next.data(), P.Next.size(), End, P.Lands};
+    CovPiece Facts = {wrap(P.Call), P.Next.data(), P.Next.size(), End, P.Lands, mayUnwind(*copy, P)};
     visit(context, &Facts);
   }
 }

@@ -137,7 +137,7 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             epoch::verify_epochs(module, *options);
             false
         }
-        Ok(Pass::Specialize(options)) => { let _ = options; false },
+        Ok(Pass::Specialize(options)) => specialize::run_pass(module, options),
         Err(error) => {
             module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
             // The error ends the compilation; until then the module is at least a whole one.

@@ -239,6 +239,7 @@ pub(crate) struct RawPiece {
     pub(crate) next_count: usize,
     pub(crate) end: u8,
     pub(crate) lands: bool,
+    pub(crate) may_unwind: bool,
 }
 
 /// As `CovNode`.
@@ -247,8 +248,10 @@ pub(crate) struct RawNode {
     pub(crate) callee: LLVMValueRef,
     pub(crate) only_if: LLVMValueRef,
     pub(crate) start: LLVMValueRef,
+    pub(crate) start_original: LLVMValueRef,
     pub(crate) start_offset: u64,
     pub(crate) start_index: u32,
+    pub(crate) start_otherwise: u32,
     pub(crate) piece: u32,
     pub(crate) first_edge: u32,
     pub(crate) otherwise: u32,

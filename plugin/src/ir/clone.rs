@@ -57,6 +57,8 @@ pub struct Piece<'m> {
     pub leaves: Option<Leave>,
     /// It is a landing pad and nothing else.
     pub lands: bool,
+    /// A call in it, its own or another, may leave the function by an exception.
+    pub may_unwind: bool,
 }
 
 /// A copy of a piece in a clone.
@@ -68,8 +70,8 @@ pub struct Node<'m> {
     pub next: Vec<Target>,
     /// What its call calls.
     pub callee: Callee<'m>,
-    /// An indirect call comes to this function or to the trap.
-    pub only_if: Option<(Function<'m>, TrapId)>,
+    /// An indirect call comes to this function; if it would come to another, control goes there instead.
+    pub only_if: Option<(Function<'m>, Target)>,
     /// In place of `next[0]`, if the items of the last call that was given the flag were not done. The piece has one
     /// successor, or ends in an invoke (whose normal side it is then).
     pub not_done: Option<Target>,
@@ -104,17 +106,25 @@ pub enum Start<'m> {
     Argument {
         /// Which.
         index: u32,
-        /// The function.
+        /// What it was when the schedule was recorded.
+        original: Function<'m>,
+        /// The function that takes its place.
         function: Function<'m>,
+        /// Where control goes if it is another.
+        otherwise: TrapId,
     },
     /// The argument points to a pointer to an object whose vtable has it (`std::thread`).
     Object {
         /// Which argument.
         index: u32,
-        /// The object's vtable in the clone, from [`super::Module::clone_vtable`].
+        /// The object's vtable when the schedule was recorded.
+        original: Global<'m>,
+        /// Its vtable in the clone, from [`super::Module::clone_vtable`].
         vtable: Global<'m>,
-        /// Where an object's pointer points to in it, in bytes.
+        /// Where an object's pointer points to in either, in bytes.
         offset: u64,
+        /// Where control goes if the vtable is another.
+        otherwise: TrapId,
     },
 }
 
@@ -290,6 +300,7 @@ extern "C" fn take_piece(context: *mut c_void, raw: *const RawPiece) {
             next: lent(raw.next, raw.next_count).iter().map(|&piece| PieceId(piece)).collect(),
             end: raw.end,
             lands: raw.lands,
+            may_unwind: raw.may_unwind,
         });
     }
 }
@@ -300,6 +311,7 @@ struct RawFacts {
     next: Vec<PieceId>,
     end: u8,
     lands: bool,
+    may_unwind: bool,
 }
 
 /// Sites of a function's calls, found while going through them in order: a hook has its own, another call that of the
@@ -395,6 +407,7 @@ impl<'m> Template<'m> {
                         _ => unreachable!("the bridge knows three ends"),
                     },
                     lands: facts.lands,
+                    may_unwind: facts.may_unwind,
                 }
             })
             .collect();
@@ -463,23 +476,27 @@ impl<'m> Template<'m> {
                 function.0
             }
         };
-        let (start, start_index, start_offset) = match node.start {
-            None => (null_mut(), 0, 0),
-            Some(Start::Argument { index, function }) => (function.0, index, 0),
-            Some(Start::Object { index, vtable, offset }) => {
+        let (start, start_original, start_index, start_offset, start_otherwise) = match node.start {
+            None => (null_mut(), null_mut(), 0, 0, NO_EDGE),
+            Some(Start::Argument { index, original, function, otherwise }) => {
+                (function.0, original.0, index, 0, Target::Trap(otherwise).raw())
+            }
+            Some(Start::Object { index, original, vtable, offset, otherwise }) => {
                 flags |= node_flags::STARTS_OBJECT;
-                (vtable.0, index, offset)
+                (vtable.0, original.0, index, offset, Target::Trap(otherwise).raw())
             }
         };
         RawNode {
             callee,
             only_if: node.only_if.map_or(null_mut(), |(function, _)| function.0),
             start,
+            start_original,
             start_offset,
             start_index,
+            start_otherwise,
             piece: node.piece.0,
             first_edge,
-            otherwise: node.only_if.map_or(NO_EDGE, |(_, trap)| Target::Trap(trap).raw()),
+            otherwise: node.only_if.map_or(NO_EDGE, |(_, target)| target.raw()),
             not_done: node.not_done.map_or(NO_EDGE, Target::raw),
             flags,
         }
@@ -496,7 +513,10 @@ impl<'m> Template<'m> {
         for (number, node) in body.nodes.iter().enumerate() {
             let piece_of = piece(node);
             assert_eq!(node.next.len(), piece_of.next.len(), "node {number}: edges");
-            let others = node.only_if.map(|(_, trap)| Target::Trap(trap)).into_iter().chain(node.not_done);
+            let start = node.start.map(|start| match start {
+                Start::Argument { otherwise, .. } | Start::Object { otherwise, .. } => Target::Trap(otherwise),
+            });
+            let others = node.only_if.map(|(_, target)| target).into_iter().chain(node.not_done).chain(start);
             assert!(node.next.iter().copied().chain(others).all(exists), "node {number}: targets");
             let directed = node.callee != Callee::Same || node.start.is_some() || node.only_if.is_some();
             assert!(piece_of.call.is_some() || !directed, "node {number}: no call");

@@ -16,8 +16,8 @@
 //! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too. An exception that
 //! leaves a function in the middle of its items is found by the run's enforcement, not by a trap.
 
-//DRV mod body;
-//DRV pub mod driver;
+mod body;
+pub mod driver;
 pub mod fits;
 pub mod glob;
 pub mod graph;
@@ -25,11 +25,11 @@ pub mod items;
 pub mod layers;
 pub mod plan;
 pub mod program;
-//DRV mod source;
+mod source;
 pub mod stats;
-//DRV mod words;
+mod words;
 
-//DRV pub use driver::specialize;
+pub use driver::specialize;
 pub use stats::Stats;
 
 use crate::ir::{Module, Severity};
@@ -116,4 +116,52 @@ pub enum SpecializeError {
     SymbolTaken(&'static str),
 }
 
-//TAIL
+/// `schedspec`. Returns whether the module changed.
+pub fn run_pass(module: Module<'_>, options: &SpecializeOptions) -> bool {
+    let complain = |message: String| {
+        module.report(Severity::Error, &format!("covsched: {message}"));
+        false
+    };
+    let schedule = match read_schedule(&options.schedule) {
+        Ok(schedule) => schedule,
+        Err(message) => return complain(message),
+    };
+    match specialize(module, &schedule, &options.options) {
+        Ok(stats) => {
+            if options.verbose {
+                eprintln!("covsched: {}: {}", module.source_name(), stats.summary());
+            }
+            true
+        }
+        Err(error) => {
+            let message = format!("covsched: {}: {error}", options.schedule);
+            let function = match &error {
+                SpecializeError::DoesNotFit { function, .. } => {
+                    module.functions().into_iter().find(|facts| facts.name == *function)
+                }
+                _ => None,
+            };
+            match function {
+                Some(facts) => {
+                    module.report_at(facts.function.as_place(), Severity::Error, &message);
+                }
+                None => module.report(Severity::Error, &message),
+            }
+            false
+        }
+    }
+}
+
+/// Reads and verifies a schedule; what is wrong, with the line.
+fn read_schedule(path: &str) -> Result<Schedule, String> {
+    let bytes = std::fs::read(path).map_err(|error| format!("{path}: {error}"))?;
+    let (schedule, lines) =
+        parse::parse_bytes(&bytes).map_err(|error| format!("{path}:{}: {}", error.line, error.what))?;
+    match verify::verify(&schedule) {
+        Ok(()) => Ok(schedule),
+        Err(fault) => Err(match fault.seq.and_then(|seq| lines.line(seq)) {
+            Some(line) => format!("{path}:{line}: {fault}"),
+            None => format!("{path}: {fault}"),
+        }),
+    }
+}

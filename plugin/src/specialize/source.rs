@@ -3,7 +3,7 @@
 use super::graph::{Act, Callee, FunctionId, Graph, Leave, Piece, PieceId, Ways};
 use super::program::{FunctionGraph, Program};
 use crate::ir::clone::{self, Template};
-use crate::ir::{CallFacts, Function, FunctionFacts, Module, Target};
+use crate::ir::{CallFacts, Form, Function, FunctionFacts, Module, Target};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::SiteId;
 use std::collections::{HashMap, HashSet};
@@ -158,7 +158,7 @@ impl<'m> Source<'m> {
         let piece = |piece: &clone::Piece<'m>| Piece {
             act: self.act(piece).filter(|(site, _)| !ignored.contains(site)).map_or(Act::Plain, |(_, act)| act),
             next: piece.next.iter().map(|next| PieceId(next.0)).collect(),
-            is_invoke: piece.is_invoke,
+            is_invoke: piece.call.as_ref().is_some_and(|call| call.form == Form::Invoke),
             leaves: piece.leaves.map(|leave| match leave {
                 clone::Leave::Returns => Leave::Returns,
                 clone::Leave::Unwinds => Leave::Unwinds,
