@@ -102,13 +102,15 @@ fn executable_id(app: &Path) -> Result<Option<ProgramId>, Failure> {
 /// `app.spec.bc` beside `app`, `app.bc` or `app.ll`.
 fn default_output(app: &Path) -> PathBuf {
     let is_ir = app.extension().is_some_and(|ending| ending == "bc" || ending == "ll");
-    let mut name = if is_ir { app.file_stem() } else { app.file_name() }.map_or_else(OsString::new, OsString::from);
+    let mut name =
+        if is_ir { app.file_stem() } else { app.file_name() }.map_or_else(OsString::new, OsString::from);
     name.push(".spec.bc");
     app.with_file_name(name)
 }
 
 fn write(place: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    schedule_file::replace(place, |mut file| file.write_all(bytes)).map_err(|error| Failure::file(place, &error))
+    schedule_file::replace(place, |mut file| file.write_all(bytes))
+        .map_err(|error| Failure::file(place, &error))
 }
 
 #[cfg(test)]

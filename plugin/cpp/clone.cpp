@@ -419,7 +419,7 @@ private:
     IRBuilder<> Builder(Block);
     if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
       Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
-    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flag()), Builder.getInt8(0));
+    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flag(Told)), Builder.getInt8(0));
     Builder.CreateCondBr(Done, targetOf(edge(Node, 0)), targetOf(Told.not_done));
     return Block;
   }
@@ -472,16 +472,20 @@ private:
     return Block;
   }
 
-  AllocaInst *flag() {
+  /// The flag that a node gives or asks.
+  Value *flag(const CovNode &Told) {
+    if (Told.flags & COV_OWN_FLAG)
+      return ownFlag();
     if (!Flag)
       Flag = new AllocaInst(Type::getInt8Ty(Context), T.M.getDataLayout().getAllocaAddrSpace(), "flag",
                             &Frame->front());
     return Flag;
   }
 
+  Argument *ownFlag() { return Clone.getArg(Clone.getFunctionType()->getNumParams() - 1); }
+
   void setFlag(BasicBlock *Block) {
-    Argument *Own = Clone.getArg(Clone.getFunctionType()->getNumParams() - 1);
-    new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), Own, Block);
+    new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), ownFlag(), Block);
   }
 
   /// Makes a copied call do what the node says. Returns the block in which it then stands.
@@ -504,7 +508,7 @@ private:
     Call->removeFnAttr(Attribute::NoSync);
     Call->setCalledOperand(unwrap(Told.callee));
     if (Told.flags & COV_GIVES_FLAG)
-      Now[S.Value] = giveFlag(*Call, *unwrap<Function>(Told.callee));
+      Now[S.Value] = giveFlag(*Call, *unwrap<Function>(Told.callee), flag(Told));
     return Block;
   }
 
@@ -549,15 +553,15 @@ private:
   }
 
   /// Puts a call in its place that has the flag behind the function's own parameters.
-  CallBase *giveFlag(CallBase &Call, Function &Callee) {
+  CallBase *giveFlag(CallBase &Call, Function &Callee, Value *Given) {
     IRBuilder<> Builder(&Call);
-    Builder.CreateStore(Builder.getInt8(0), flag());
+    Builder.CreateStore(Builder.getInt8(0), Given);
     FunctionType *Own = Call.getFunctionType();
     unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
     SmallVector<Type *, 8> Types(Own->params());
     SmallVector<Value *, 8> Args(Call.args());
-    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Flag->getType());
-    Args.insert(Args.begin() + At, Flag);
+    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Given->getType());
+    Args.insert(Args.begin() + At, Given);
     AttributeList Old = Call.getAttributes();
     SmallVector<AttributeSet, 8> ArgAttributes;
     for (unsigned I = 0; I < Call.arg_size(); ++I)

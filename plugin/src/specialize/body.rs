@@ -14,7 +14,7 @@ pub struct BodyBuilder<'a, 'm> {
     by_layer: HashMap<u32, TrapId>,
     /// Come after the product's own.
     landings: Vec<Node<'m>>,
-    by_targets: HashMap<(Target, Target), NodeId>,
+    by_targets: HashMap<(Target, Target, bool), NodeId>,
     /// Nodes behind landing pads that were passed by.
     begins: Vec<NodeId>,
 }
@@ -55,7 +55,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     }
 
     /// Where exceptions land that come from a call of which only its flag says whether it was done.
-    pub fn landing(&mut self, done: layers::Target, not_done: layers::Target) -> Target {
+    /// `own_flag`: as in the node of the call.
+    pub fn landing(&mut self, done: layers::Target, not_done: layers::Target, own_flag: bool) -> Target {
         let node = |target: layers::Target| match target {
             layers::Target::Node(node) => Some(&self.product.nodes[node.index()]),
             layers::Target::Trap(_) => None,
@@ -64,14 +65,15 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         let Some(piece) = done_node.or(not_done_node).map(|node| node.piece) else {
             return self.target(done);
         };
-        let behind = |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
+        let behind =
+            |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
         let (done, not_done) = (behind(done_node, done), behind(not_done_node, not_done));
         if let (Some(layers::Node { begins: true, .. }), layers::Target::Node(behind)) = (done_node, done) {
             self.begins.push(NodeId(behind.0));
         }
         let (done, not_done) = (self.target(done), self.target(not_done));
         let number = NodeId((self.product.nodes.len() + self.landings.len()) as u32);
-        let landing = *self.by_targets.entry((done, not_done)).or_insert(number);
+        let landing = *self.by_targets.entry((done, not_done, own_flag)).or_insert(number);
         if landing == number {
             self.landings.push(Node {
                 piece: PieceId(piece.0),
@@ -79,6 +81,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 callee: clone::Callee::Same,
                 only_if: None,
                 not_done: Some(not_done),
+                own_flag,
                 start: None,
             });
         }

@@ -1,5 +1,6 @@
 //! From a plan to a module: declares the clones, fills them, and lets main and thread creations begin with them.
 
+use super::body::BodyBuilder;
 use super::graph::{Act, Callee, FunctionId};
 use super::items::{keep, Does, KeptFrames};
 use super::layers::{self, Role};
@@ -7,7 +8,6 @@ use super::plan::{plan, DoesNotFit, Plan};
 use super::source::Source;
 use super::stats::Stats;
 use super::words::Words;
-use super::body::BodyBuilder;
 use super::{fits, glob, Options, SpecializeError};
 use crate::instrument::instrument;
 use crate::ir::clone::{self, Body, Guards, Identity, Made, Node, Start, Trap};
@@ -150,7 +150,8 @@ impl<'m> Driver<'_, 'm> {
         for place in 0..self.kept.frames.len() {
             let (clone, function) = (&self.plan.frames[place], self.kept.frames[place].function);
             let words = self.words;
-            let builder = BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
+            let builder =
+                BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
             let body = self.body(function, Some(place), builder, clone.takes_flag);
             add(stats, self.source.templates[function.index()].make_clone(self.frames[place], &body));
         }
@@ -189,6 +190,7 @@ impl<'m> Driver<'_, 'm> {
             callee: clone::Callee::Same,
             only_if: None,
             not_done: None,
+            own_flag: false,
             start: None,
         };
         match (node.role, act) {
@@ -200,7 +202,12 @@ impl<'m> Driver<'_, 'm> {
             (Role::Item, _) => {
                 let item = place.map(|place| self.kept.frames[place].items[node.layer as usize].does);
                 match item {
-                    Some(Does::Calls(callee)) => self.call(callee, node, builder, &mut made),
+                    Some(Does::Calls(callee)) => {
+                        // What the callee says of its items is what this clone says of its own.
+                        made.own_flag =
+                            node.layer == 0 && place.is_some_and(|place| self.plan.frames[place].takes_flag);
+                        self.call(callee, node, builder, &mut made);
+                    }
                     Some(Does::Creates(child)) => {
                         made.start = self.start(function, node, child, builder);
                     }
@@ -233,7 +240,7 @@ impl<'m> Driver<'_, 'm> {
         made.not_done = node.not_done.first().map(|&target| builder.target(target));
         if let (Some(&done), Some(&not_done)) = (node.next.get(1), node.not_done.get(1)) {
             // Where its exceptions land.
-            made.next[1] = builder.landing(done, not_done);
+            made.next[1] = builder.landing(done, not_done, made.own_flag);
         }
     }
 
@@ -295,8 +302,11 @@ fn count(
 ) {
     let functions = source.program.functions();
     let mut in_clone: Vec<Vec<bool>> = vec![Vec::new(); functions.len()];
-    let products = kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
-    for (function, product) in products.chain(plan.free.iter().map(|(&function, product)| (function, product))) {
+    let products =
+        kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
+    for (function, product) in
+        products.chain(plan.free.iter().map(|(&function, product)| (function, product)))
+    {
         let pieces = &mut in_clone[function.index()];
         pieces.resize(functions[function.index()].graph.pieces().len(), false);
         product.nodes.iter().for_each(|node| pieces[node.piece.index()] = true);

@@ -10,6 +10,7 @@ use super::program::Program;
 use covsched_core::hooks::Effect;
 use covsched_core::schedule::frames::{Action, FrameId, Frames, Item};
 use covsched_core::schedule::{Event, Schedule};
+use covsched_core::site::SiteKind;
 use covsched_core::{Seq, SiteId, ThreadId};
 
 /// What a step is.
@@ -79,11 +80,13 @@ pub fn keep(
 ) -> KeptFrames {
     let mut choice =
         Choice { schedule, frames, program, is_ignored, functions: Vec::new(), counts: Vec::new() };
-    choice.functions = frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
+    choice.functions =
+        frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
     choice.counts = vec![0; frames.frames.len()];
     // Callees first: a call of which nothing is left is no item.
     for number in (0..frames.frames.len()).rev() {
-        choice.counts[number] = frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
+        choice.counts[number] =
+            frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
     }
     choice.collect()
 }
@@ -118,6 +121,10 @@ impl Choice<'_> {
             return false;
         }
         match item.action {
+            // After pthread_exit a thread's end has that call's site, and the function does not return.
+            Action::Synchronized { op, .. } if op.effect() == Effect::Leave => {
+                self.schedule.sites.get(&item.site).is_some_and(|site| site.kind == SiteKind::Exit)
+            }
             Action::Synchronized { .. } => true,
             Action::Called(None) => false,
             Action::Called(Some(FrameId(callee))) => {

@@ -24,10 +24,10 @@ int main(int count, char **arguments) {
   width = count > 2 ? atoi(arguments[2]) : 10;
   pthread_t threads[4];
   pthread_barrier_init(&barrier, 0, 4);
-  for (long i = 0; i < 4; i++) {
+  for (int i = 0; i < 4; i++)
     cells[i][0] = i + 1;
+  for (long i = 0; i < 4; i++)
     pthread_create(&threads[i], 0, worker, (void *)i);
-  }
   for (int i = 0; i < 4; i++)
     pthread_join(threads[i], 0);
   pthread_barrier_destroy(&barrier);
