@@ -315,6 +315,7 @@ enum CovNodeFlags : uint8_t {
   COV_SETS_FLAG = 1 << 1,     // the clone's own, when it comes here
   COV_OWN_FLAG = 1 << 3,      // what is given or asked is the clone's own flag
   COV_STARTS_OBJECT = 1 << 2, // `start` is a vtable for the object that the argument's pointer points to
+  COV_OWN_FLAG = 1 << 3,      // the flag that is given or asked is the clone's own
 };
 
 struct CovNode {

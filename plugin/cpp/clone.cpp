@@ -419,7 +419,7 @@ private:
     IRBuilder<> Builder(Block);
     if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
       Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
-    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flag(Told)), Builder.getInt8(0));
+    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flagOf(Told)), Builder.getInt8(0));
     Builder.CreateCondBr(Done, targetOf(edge(Node, 0)), targetOf(Told.not_done));
     return Block;
   }
@@ -484,6 +484,12 @@ private:
 
   Argument *ownFlag() { return Clone.getArg(Clone.getFunctionType()->getNumParams() - 1); }
 
+  Value *flagOf(const CovNode &Told) {
+    if (Told.flags & COV_OWN_FLAG)
+      return ownFlag();
+    return flag();
+  }
+
   void setFlag(BasicBlock *Block) {
     new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), ownFlag(), Block);
   }
@@ -508,7 +514,7 @@ private:
     Call->removeFnAttr(Attribute::NoSync);
     Call->setCalledOperand(unwrap(Told.callee));
     if (Told.flags & COV_GIVES_FLAG)
-      Now[S.Value] = giveFlag(*Call, *unwrap<Function>(Told.callee), flag(Told));
+      Now[S.Value] = giveFlag(Told, *Call, *unwrap<Function>(Told.callee));
     return Block;
   }
 
@@ -553,9 +559,12 @@ private:
   }
 
   /// Puts a call in its place that has the flag behind the function's own parameters.
-  CallBase *giveFlag(CallBase &Call, Function &Callee, Value *Given) {
+  CallBase *giveFlag(const CovNode &Told, CallBase &Call, Function &Callee) {
     IRBuilder<> Builder(&Call);
-    Builder.CreateStore(Builder.getInt8(0), Given);
+    Value *Flag = flagOf(Told);
+    // Its own is not set yet: nothing was done before.
+    if (!(Told.flags & COV_OWN_FLAG))
+      Builder.CreateStore(Builder.getInt8(0), Flag);
     FunctionType *Own = Call.getFunctionType();
     unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
     SmallVector<Type *, 8> Types(Own->params());

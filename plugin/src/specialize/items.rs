@@ -121,7 +121,7 @@ impl Choice<'_> {
             return false;
         }
         match item.action {
-            // After pthread_exit a thread's end has that call's site, and the function does not return.
+            // A thread that exits ends where it called that, and not by a return.
             Action::Synchronized { op, .. } if op.effect() == Effect::Leave => {
                 self.schedule.sites.get(&item.site).is_some_and(|site| site.kind == SiteKind::Exit)
             }
