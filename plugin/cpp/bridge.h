@@ -281,7 +281,6 @@ enum CovObstacle : uint8_t {
   COV_HAS_TOKEN,
   COV_HAS_SPECIAL_MEMORY,
   COV_HAS_FRAME_ESCAPE,
-  COV_HAS_FORK,
 };
 
 struct CovTemplate;
@@ -313,7 +312,6 @@ constexpr CovEdge COV_NO_EDGE = UINT32_MAX;
 enum CovNodeFlags : uint8_t {
   COV_GIVES_FLAG = 1 << 0,    // `callee` takes one
   COV_SETS_FLAG = 1 << 1,     // the clone's own, when it comes here
-  COV_OWN_FLAG = 1 << 3,      // what is given or asked is the clone's own flag
   COV_STARTS_OBJECT = 1 << 2, // `start` is a vtable for the object that the argument's pointer points to
   COV_OWN_FLAG = 1 << 3,      // the flag that is given or asked is the clone's own
 };

@@ -472,10 +472,7 @@ private:
     return Block;
   }
 
-  /// The flag that a node gives or asks.
-  Value *flag(const CovNode &Told) {
-    if (Told.flags & COV_OWN_FLAG)
-      return ownFlag();
+  AllocaInst *flag() {
     if (!Flag)
       Flag = new AllocaInst(Type::getInt8Ty(Context), T.M.getDataLayout().getAllocaAddrSpace(), "flag",
                             &Frame->front());
@@ -569,8 +566,8 @@ private:
     unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
     SmallVector<Type *, 8> Types(Own->params());
     SmallVector<Value *, 8> Args(Call.args());
-    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Given->getType());
-    Args.insert(Args.begin() + At, Given);
+    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Flag->getType());
+    Args.insert(Args.begin() + At, Flag);
     AttributeList Old = Call.getAttributes();
     SmallVector<AttributeSet, 8> ArgAttributes;
     for (unsigned I = 0; I < Call.arg_size(); ++I)

@@ -11,7 +11,6 @@
 #include "template.h"
 
 #include "llvm-c/Core.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/EHPersonalities.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
@@ -56,9 +55,6 @@ CovObstacle callObstacle(const CallBase &Call) {
     return COV_HAS_MUSTTAIL;
   if (Call.hasFnAttr(Attribute::ReturnsTwice))
     return COV_HAS_RETURNS_TWICE;
-  if (const Function *Callee = Call.getCalledFunction();
-      Callee && StringSwitch<bool>(Callee->getName()).Cases("fork", "_Fork", "forkpty", "daemon", true).Default(false))
-    return COV_HAS_FORK;
   if (Call.cannotDuplicate())
     return COV_HAS_NODUPLICATE;
   if (Call.isConvergent())

@@ -226,8 +226,14 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
 fn parse_specialize<'a>(
     parameters: impl Iterator<Item = &'a str>,
 ) -> Result<SpecializeOptions, ParameterError> {
-    const KNOWN: &[&str] =
-        &["schedule=FILE", "control-only", "analysis-only", "ignore-sites=GLOB", "order=hb|total", "verbose"];
+    const KNOWN: &[&str] = &[
+        "schedule=FILE",
+        "control-only",
+        "analysis-only",
+        "ignore-sites=GLOB",
+        "order=hb|total",
+        "verbose",
+    ];
     let bad = |parameter: &str, expected| ParameterError::BadValue {
         pass: SCHEDSPEC,
         parameter: parameter.to_owned(),
@@ -266,9 +272,7 @@ fn parse_specialize<'a>(
 
 fn unknown_of(pass: &'static str, parameter: &str, known: &'static [&'static str]) -> ParameterError {
     match parameter.strip_suffix('=').unwrap_or(parameter) {
-        "schedule" => {
-            ParameterError::BadValue { pass, parameter: parameter.to_owned(), expected: "schedule=FILE" }
-        }
+        "schedule" => ParameterError::BadValue { pass, parameter: parameter.to_owned(), expected: "schedule=FILE" },
         other => ParameterError::Unknown { pass, parameter: other.to_owned(), known },
     }
 }
@@ -327,8 +331,12 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
             Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
-            Some(Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_) | Pass::Specialize(_))
-            | None => return Err(ParameterError::UnknownPass { text: element.to_owned() }),
+            Some(
+                Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_) | Pass::Specialize(_),
+            )
+            | None => {
+                return Err(ParameterError::UnknownPass { text: element.to_owned() })
+            }
         }
     }
     Ok(asked)
@@ -450,9 +458,9 @@ mod tests {
         for text in ["schedspec", "schedspec<control-only>", "schedspec<schedule>", "schedspec<schedule=>"] {
             assert!(matches!(parse(text), Err(ParameterError::BadValue { .. })), "{text}");
         }
-        let Ok(Some(Pass::Specialize(found))) = parse(
-            "schedspec<schedule=a b.sched;control-only;ignore-sites=log*;ignore-sites=*.h;order=total>",
-        ) else {
+        let Ok(Some(Pass::Specialize(found))) =
+            parse("schedspec<schedule=a b.sched;control-only;ignore-sites=log*;ignore-sites=*.h;order=total>")
+        else {
             panic!("not parsed")
         };
         assert_eq!(found.schedule, "a b.sched");

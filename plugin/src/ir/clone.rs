@@ -221,8 +221,6 @@ pub enum Obstacle {
     SpecialMemory,
     /// Its frame is known to others (`llvm.localescape`).
     FrameEscape,
-    /// It forks: the child goes on in it, and its way is not in the schedule.
-    Forks,
 }
 
 /// A function that cannot be cloned, and where that is seen.
@@ -252,7 +250,6 @@ impl Obstacle {
             Obstacle::Token => "it has a token that is used in another block",
             Obstacle::SpecialMemory => "it has swifterror or inalloca memory",
             Obstacle::FrameEscape => "other functions reach into its frame (llvm.localescape)",
-            Obstacle::Forks => "it forks, and the schedule does not have the child's way",
         }
     }
 }
@@ -274,8 +271,7 @@ impl Obstacle {
             12 => Obstacle::Token,
             13 => Obstacle::SpecialMemory,
             14 => Obstacle::FrameEscape,
-            15 => Obstacle::Forks,
-            _ => unreachable!("the bridge knows fifteen obstacles"),
+            _ => unreachable!("the bridge knows fourteen obstacles"),
         }
     }
 }
@@ -482,9 +478,6 @@ impl<'m> Template<'m> {
                 function.0
             }
         };
-        if node.own_flag {
-            flags |= node_flags::OWN_FLAG;
-        }
         let (start, start_original, start_index, start_offset, start_otherwise) = match node.start {
             None => (null_mut(), null_mut(), 0, 0, NO_EDGE),
             Some(Start::Argument { index, original, function, otherwise }) => {
@@ -523,9 +516,7 @@ impl<'m> Template<'m> {
             let piece_of = piece(node);
             assert_eq!(node.next.len(), piece_of.next.len(), "node {number}: edges");
             let start = node.start.map(|start| match start {
-                Start::Argument { otherwise, .. } | Start::Object { otherwise, .. } => {
-                    Target::Trap(otherwise)
-                }
+                Start::Argument { otherwise, .. } | Start::Object { otherwise, .. } => Target::Trap(otherwise),
             });
             let others = node.only_if.map(|(_, target)| target).into_iter().chain(node.not_done).chain(start);
             assert!(node.next.iter().copied().chain(others).all(exists), "node {number}: targets");

@@ -61,12 +61,11 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         let Some(piece) = done_node.or(not_done_node).map(|node| node.piece) else {
             return self.target(done);
         };
-        let behind =
-            |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
+        let behind = |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
         let (done, not_done) = (behind(done_node, done), behind(not_done_node, not_done));
         let (done, not_done) = (self.target(done), self.target(not_done));
         let number = NodeId((self.product.nodes.len() + self.landings.len()) as u32);
-        let landing = *self.by_targets.entry((done, not_done, own_flag)).or_insert(number);
+        let landing = *self.by_targets.entry((done, not_done)).or_insert(number);
         if landing == number {
             self.landings.push(Node {
                 piece: PieceId(piece.0),

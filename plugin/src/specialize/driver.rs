@@ -1,6 +1,5 @@
 //! From a plan to a module: declares the clones, fills them, and lets main and thread creations begin with them.
 
-use super::body::BodyBuilder;
 use super::graph::{Act, Callee, FunctionId};
 use super::items::{keep, Does, KeptFrames};
 use super::layers::{self, Role};
@@ -8,6 +7,7 @@ use super::plan::{plan, DoesNotFit, Plan};
 use super::source::{Limit, Source};
 use super::stats::Stats;
 use super::words::Words;
+use super::body::BodyBuilder;
 use super::{fits, glob, Options, SpecializeError};
 use crate::instrument::instrument;
 use crate::ir::clone::{self, Body, Guards, Identity, Made, Node, Start, Trap};
@@ -150,8 +150,7 @@ impl<'m> Driver<'_, 'm> {
         for place in 0..self.kept.frames.len() {
             let (clone, function) = (&self.plan.frames[place], self.kept.frames[place].function);
             let words = self.words;
-            let builder =
-                BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
+            let builder = BodyBuilder::new(&clone.product, move |layer| words.expected(place, layer as usize));
             let body = self.body(function, Some(place), builder, clone.takes_flag);
             add(stats, self.source.templates[function.index()].make_clone(self.frames[place], &body));
         }
@@ -202,12 +201,7 @@ impl<'m> Driver<'_, 'm> {
             (Role::Item, _) => {
                 let item = place.map(|place| self.kept.frames[place].items[node.layer as usize].does);
                 match item {
-                    Some(Does::Calls(callee)) => {
-                        // What the callee says of its items is what this clone says of its own.
-                        made.own_flag =
-                            node.layer == 0 && place.is_some_and(|place| self.plan.frames[place].takes_flag);
-                        self.call(callee, node, builder, &mut made);
-                    }
+                    Some(Does::Calls(callee)) => self.call(callee, node, builder, &mut made),
                     Some(Does::Creates(child)) => {
                         made.start = self.start(function, node, child, builder);
                     }
@@ -302,11 +296,8 @@ fn count(
 ) {
     let functions = source.program.functions();
     let mut in_clone: Vec<Vec<bool>> = vec![Vec::new(); functions.len()];
-    let products =
-        kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
-    for (function, product) in
-        products.chain(plan.free.iter().map(|(&function, product)| (function, product)))
-    {
+    let products = kept.frames.iter().zip(&plan.frames).map(|(frame, clone)| (frame.function, &clone.product));
+    for (function, product) in products.chain(plan.free.iter().map(|(&function, product)| (function, product))) {
         let pieces = &mut in_clone[function.index()];
         pieces.resize(functions[function.index()].graph.pieces().len(), false);
         product.nodes.iter().for_each(|node| pieces[node.piece.index()] = true);

@@ -60,7 +60,8 @@ fn first_difference(schedule: &Schedule, tables: &Tables) -> String {
         if here == Some(site) {
             continue;
         }
-        let what = format!("{number}: {} {} at {}", event.thread, event.op.name(), describe_site(site));
+        let what =
+            format!("{number}: {} {} at {}", event.thread, event.op.name(), describe_site(site));
         return match here {
             None => format!("the first synchronization that is not in the program: {what}"),
             Some(here) => {

@@ -30,8 +30,9 @@ pub fn fits(glob: &str, text: &str) -> bool {
 
 /// Whether a site's file (whole or without folders), function or callee (as linked, or in C++'s words) fits.
 pub fn fits_site(glob: &str, site: &Site) -> bool {
-    let name =
-        |linkage: &str| !linkage.is_empty() && (fits(glob, linkage) || fits(glob, &crate::demangle(linkage)));
+    let name = |linkage: &str| {
+        !linkage.is_empty() && (fits(glob, linkage) || fits(glob, &crate::demangle(linkage)))
+    };
     let base = site.file.rsplit('/').next().unwrap_or_default();
     (!site.file.is_empty() && (fits(glob, &site.file) || fits(glob, base)))
         || name(&site.function)

@@ -80,13 +80,11 @@ pub fn keep(
 ) -> KeptFrames {
     let mut choice =
         Choice { schedule, frames, program, is_ignored, functions: Vec::new(), counts: Vec::new() };
-    choice.functions =
-        frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
+    choice.functions = frames.frames.iter().enumerate().map(|(number, _)| choice.function(number, function_of)).collect();
     choice.counts = vec![0; frames.frames.len()];
     // Callees first: a call of which nothing is left is no item.
     for number in (0..frames.frames.len()).rev() {
-        choice.counts[number] =
-            frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
+        choice.counts[number] = frames.frames[number].items.iter().filter(|item| choice.keeps(number, item)).count();
     }
     choice.collect()
 }

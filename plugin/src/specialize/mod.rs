@@ -83,9 +83,7 @@ pub enum SpecializeError {
     #[error("the program is specialized already: specialize the one that it was made of")]
     Specialized,
     /// The schedule's end is missing.
-    #[error(
-        "the schedule is cut off after {after} events ({reason}): only a whole run can be specialized for"
-    )]
+    #[error("the schedule is cut off after {after} events ({reason}): only a whole run can be specialized for")]
     CutOff {
         /// How the run ended.
         reason: String,

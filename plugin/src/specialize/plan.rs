@@ -63,12 +63,7 @@ pub fn plan(schedule: &Schedule, program: &Program, kept: &KeptFrames) -> Result
     if let Some((_, place, misfit)) = worst {
         let frame = &kept.frames[place];
         let seq = frame.items.get(misfit.item).map(|item| item.first);
-        return Err(DoesNotFit {
-            seq,
-            thread: frame.thread,
-            function: frame.function,
-            instead: misfit.instead,
-        });
+        return Err(DoesNotFit { seq, thread: frame.thread, function: frame.function, instead: misfit.instead });
     }
     let mut takes_flag = vec![false; kept.frames.len()];
     for place in 0..kept.frames.len() {

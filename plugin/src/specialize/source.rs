@@ -194,10 +194,7 @@ impl<'m> Source<'m> {
 
     fn graph(&self, template: &Template<'m>, ignored: &HashSet<SiteId>) -> Graph {
         let piece = |piece: &clone::Piece<'m>| Piece {
-            act: self
-                .act(piece)
-                .filter(|(site, _)| !ignored.contains(site))
-                .map_or(Act::Plain, |(_, act)| act),
+            act: self.act(piece).filter(|(site, _)| !ignored.contains(site)).map_or(Act::Plain, |(_, act)| act),
             next: piece.next.iter().map(|next| PieceId(next.0)).collect(),
             is_invoke: piece.call.as_ref().is_some_and(|call| call.form == Form::Invoke),
             leaves: piece.leaves.map(|leave| match leave {

@@ -11,24 +11,19 @@ const PIECES: usize = 14;
 fn function(random: &mut Random) -> Vec<Piece> {
     let count = 3 + random.below(PIECES) as u32;
     // A few sites stand in several pieces, as optimizers leave them.
-    let site = |number: u32, random: &mut Random| {
-        SiteId(if random.below(8) == 0 { 1 } else { u64::from(number) + 2 })
-    };
+    let site = |number: u32, random: &mut Random| SiteId(if random.below(8) == 0 { 1 } else { u64::from(number) + 2 });
     (0..count)
         .map(|number| {
             let to = |random: &mut Random| random.below(count as usize) as u32;
             match random.below(12) {
                 0 | 1 => Piece { leaves: Some(Leave::Returns), ..Piece::plain(&[]) },
                 2 => Piece { leaves: Some(Leave::Unwinds), ..Piece::plain(&[]) },
-                3..=5 => {
-                    Piece { act: Act::Synchronizes(site(number, random)), ..Piece::plain(&[to(random)]) }
-                }
+                3..=5 => Piece { act: Act::Synchronizes(site(number, random)), ..Piece::plain(&[to(random)]) },
                 6 | 7 => {
                     let is_invoke = random.below(2) == 0;
                     let next = if is_invoke { vec![to(random), to(random)] } else { vec![to(random)] };
                     let free = Ways { returns: random.below(2) == 0, unwinds: random.below(2) == 0 };
-                    let callee =
-                        if random.below(4) == 0 { Callee::Pointer } else { Callee::Function(FunctionId(0)) };
+                    let callee = if random.below(4) == 0 { Callee::Pointer } else { Callee::Function(FunctionId(0)) };
                     let free = if callee == Callee::Pointer { Ways::ANY } else { free };
                     let act = Act::Calls { site: site(number, random), callee, free };
                     Piece { act, is_invoke, may_unwind: random.below(3) == 0, ..Piece::plain(&next) }
@@ -140,7 +135,8 @@ fn walks_are_accepted_and_nothing_else_is_kept() {
         let pieces = function(&mut random);
         let graph = Graph::new(pieces.clone());
         let Some(walk) = walk(&pieces, &mut random) else { continue };
-        let frame = FrameSteps { steps: &walk.items, is_root: false, is_open: false, is_optional: false };
+        let frame =
+            FrameSteps { steps: &walk.items, is_root: false, is_open: false, is_optional: false };
         let product = product(&graph, frame, &mut scratch).expect("what was walked fits");
         assert!(has_path(&product, &walk.path), "{pieces:?} {:?} {:?}", walk.path, product);
         check_all_nodes(&product, &pieces, &walk.items);
