@@ -1,7 +1,7 @@
 //! What the command line may say.
 
 use crate::failure::{Failure, BAD_INPUT};
-use crate::{bitcode, compile, epochs, record, run, show, sites, verify};
+use crate::{bitcode, compile, epochs, record, run, show, sites, specialize, verify};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -35,6 +35,8 @@ enum Command {
     Sites(sites::Arguments),
     /// Say where a program's epoch markers are, and why each loop has one or not
     Epochs(epochs::Arguments),
+    /// Make a program for one schedule alone
+    Specialize(specialize::Arguments),
     /// Get the whole program's bitcode back from an executable
     Bitcode(bitcode::Arguments),
 }
@@ -70,6 +72,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Verify(arguments) => verify::run(&arguments),
         Command::Sites(arguments) => sites::run(&arguments),
         Command::Epochs(arguments) => epochs::run(&arguments),
+        Command::Specialize(arguments) => specialize::run(&arguments),
         Command::Bitcode(arguments) => bitcode::run(&arguments),
     }
 }

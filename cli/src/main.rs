@@ -21,6 +21,7 @@ mod say;
 mod schedule_file;
 mod show;
 mod sites;
+mod specialize;
 mod verify;
 mod whole_program;
 

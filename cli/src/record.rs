@@ -81,6 +81,7 @@ impl EpochArguments {
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let (name, rest) = arguments.command.split_first().ok_or_else(|| Failure::bad("no program given"))?;
     let program = Program::find(name)?;
+    program.check_guarded()?;
     let output = arguments.output.clone().unwrap_or_else(|| default_output(program.path()));
     check_writable(&output)?;
     let launcher = Launcher::begin();

@@ -57,17 +57,20 @@ pub fn write(schedule: &Schedule, path: &Path, go_on: GoOn<'_>) -> Result<(), Fa
         }
         _ => Failure::file(path, &error),
     };
-    let write_all = |file| write_all(schedule, Stoppable { file, go_on });
+    replace(path, |file| write_all(schedule, Stoppable { file, go_on })).map_err(failed)
+}
+
+/// Writes a file to its place: readers see the old one or the new one, never half of one.
+pub fn replace(path: &Path, write: impl Fn(File) -> io::Result<()>) -> io::Result<()> {
     if is_special(path) {
-        return File::options().write(true).open(path).and_then(write_all).map_err(failed);
+        return File::options().write(true).open(path).and_then(write);
     }
     // What a link names is replaced, not the link.
     let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let temporary = temporary_beside(&place);
-    let written = File::create(&temporary).and_then(write_all);
-    written.and_then(|()| fs::rename(&temporary, &place)).map_err(|error| {
+    let written = File::create(&temporary).and_then(write);
+    written.and_then(|()| fs::rename(&temporary, &place)).inspect_err(|_| {
         let _ = fs::remove_file(&temporary);
-        failed(error)
     })
 }
 

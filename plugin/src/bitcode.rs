@@ -161,12 +161,17 @@ impl Linked {
         }
     }
 
-    /// Writes the module as a bitcode file.
-    pub fn write(&self, path: &Path) -> Result<(), BitcodeError> {
+    /// The module as bitcode.
+    pub fn bitcode(&self) -> Vec<u8> {
         // SAFETY: see above.
         let (bytes, ()) =
             collect_bytes(|take, context| unsafe { bridge::cov_linked_write(self.0, take, context) });
-        std::fs::write(path, bytes.concat())
+        bytes.concat()
+    }
+
+    /// Writes the module as a bitcode file.
+    pub fn write(&self, path: &Path) -> Result<(), BitcodeError> {
+        std::fs::write(path, self.bitcode())
             .map_err(|error| BitcodeError::Write { path: path.to_owned(), error })
     }
 }

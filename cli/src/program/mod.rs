@@ -5,12 +5,14 @@
 //! - [`private_folder`]: where that runtime writes
 //! - [`recorded`]: schedules of what it wrote
 //! - [`rights`]: programs that cannot be told anything
+//! - [`stamp`]: programs that were specialized for a schedule
 
 pub mod launch;
 pub mod options;
 pub mod private_folder;
 pub mod recorded;
 mod rights;
+mod stamp;
 mod symbols;
 
 use crate::elf::{self, Binary};

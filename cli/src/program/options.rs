@@ -87,13 +87,12 @@ impl Enforcing {
             options.push(':');
             options.push_str(&option);
         };
-        match self.on_divergence {
-            OnDivergence::Continue => add("on-divergence=continue".to_owned()),
-            OnDivergence::Abort => {
-                add("on-divergence=abort".to_owned());
-                add(format!("exitcode={}", self.exit_code));
-            }
-        }
+        add(match self.on_divergence {
+            OnDivergence::Continue => "on-divergence=continue".to_owned(),
+            OnDivergence::Abort => "on-divergence=abort".to_owned(),
+        });
+        // A specialized program may end by itself.
+        add(format!("exitcode={}", self.exit_code));
         if let Some(seconds) = self.stall {
             add(format!("stall={seconds}"));
         }
@@ -237,11 +236,11 @@ mod tests {
     fn the_command_line_counts_more_than_the_users_options() {
         let ours = "mode=enforce:program=0000000000000012:plan='/dev/shm/p':on-divergence";
         let nothing = Wanted::default();
-        assert_eq!(enforcing(nothing, "", None).unwrap(), format!("{ours}=continue"));
+        assert_eq!(enforcing(nothing, "", None).unwrap(), format!("{ours}=continue:exitcode=66"));
         let user = "mode=record:log=x:plan=y:program=1:exitcode=9:stall=3:fast-timeouts=1:delay=5";
         assert_eq!(
             enforcing(nothing, user, Some(Path::new("/l"))).unwrap(),
-            format!("{ours}=continue:stall=3:fast-timeouts=1:delay=5:log='/l'")
+            format!("{ours}=continue:exitcode=9:stall=3:fast-timeouts=1:delay=5:log='/l'")
         );
         assert_eq!(
             enforcing(nothing, "on-divergence=abort:exitcode=9", None).unwrap(),

@@ -79,8 +79,9 @@ pub struct Arguments {
     command: Vec<OsString>,
 }
 
+/// An order, as the command line names it.
 #[derive(Clone, Copy, clap::ValueEnum)]
-enum OrderName {
+pub enum OrderName {
     /// Happens-before: what waits for each other in the schedule; threads that share nothing run freely
     Hb,
     /// Every synchronization after the one before it in the schedule
@@ -103,6 +104,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     // Millions of events take seconds.
     let progress = progress::spinner(format!("reading {}", arguments.schedule.display()));
     let schedule = read_schedule(&arguments.schedule, &program)?;
+    program.check_specialized_for(&schedule, arguments.order.into())?;
     let wanted = Wanted {
         on_divergence: arguments.on_divergence,
         stall: arguments.stall,
