@@ -105,7 +105,7 @@ mod tests {
             callee: String::new(),
         };
         let sites = vec![site("", 0, 0), site("a.c", 3, 1)];
-        let unit = UnitTable { unit: "a.c".into(), hash: 1, has_bitcode: true, sites };
+        let unit = UnitTable { unit: "a.c".into(), hash: 1, has_bitcode: true, has_epochs: false, sites };
         let mut text = Vec::new();
         write_text(&elf::SiteTables { program: ProgramId(1), units: vec![unit] }, &mut text).unwrap();
         let text = String::from_utf8(text).unwrap();

@@ -200,8 +200,10 @@ mod tests {
 
     #[test]
     fn units_without_their_part_are_named() {
-        let unit =
-            |name: &str, hash, has_bitcode| UnitTable { unit: name.into(), hash, has_bitcode, sites: vec![] };
+        let unit = |name: &str, hash, has_bitcode| {
+            let (unit, sites) = (name.into(), vec![]);
+            UnitTable { unit, hash, has_bitcode, has_epochs: false, sites }
+        };
         let units = [unit("a.c", 1, true), unit("b.c", 2, true), unit("c.c", 3, false)];
         let parts = [Part { unit: "a.c".into(), table_hash: 1, bitcode: b"" }];
         let missing: Vec<String> = missing_units(&units, &parts).into_iter().collect();

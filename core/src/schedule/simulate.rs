@@ -406,7 +406,13 @@ pub(super) fn recording_of(steps: &[u32]) -> Recording {
         objects: vec![LinkedObject {
             path: "/app".into(),
             bias: 0,
-            units: vec![UnitTable { unit: "app.c".to_owned(), hash: 1, has_bitcode: false, sites }],
+            units: vec![UnitTable {
+                unit: "app.c".to_owned(),
+                hash: 1,
+                has_bitcode: false,
+                has_epochs: false,
+                sites,
+            }],
         }],
         threads: simulation.logs,
         damage: Vec::new(),

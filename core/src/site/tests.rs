@@ -21,7 +21,7 @@ fn sites() -> impl Strategy<Value = Vec<Site>> {
 fn table(unit: &str, sites: &[Site], has_bitcode: bool) -> Vec<u8> {
     let mut builder = TableBuilder::default();
     sites.iter().for_each(|site| builder.push(site));
-    builder.finish(unit, has_bitcode).0
+    builder.finish(unit, if has_bitcode { UNIT_HAS_BITCODE } else { UNIT_HAS_EPOCHS }).0
 }
 
 #[test]
@@ -67,6 +67,7 @@ proptest! {
             section.resize(section.len() + 8 * padding, 0);
         }
         let read = UnitTable::read_section(&section).unwrap();
+        prop_assert!(read.iter().all(|table| table.has_epochs != table.has_bitcode));
         let read: Vec<_> = read.into_iter().map(|table| (table.unit, table.sites, table.has_bitcode)).collect();
         let headers: Vec<u64> = Tables::new(&section).map(|(header, _)| mix(header.hash)).collect();
         prop_assert_eq!(program_id(&section).0, headers.into_iter().fold(0, u64::wrapping_add));

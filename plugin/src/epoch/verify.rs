@@ -217,7 +217,10 @@ fn synchronizing_parts(graph: &Graph, way: Way, between: &[(u32, u32)]) -> Vec<P
 /// Whether a part synchronizes in a loop that may go on for ever by itself, and comes round in that. A loop of which the
 /// part has the header, but no latch, is passed, and not gone round in.
 fn may_go_on(program: &Program<'_>, part: &Part) -> bool {
-    if part.kinds != Kinds::CREATE && part.kinds != Kinds::JOIN {
+    // A loop that is gone round without a marker is a part of the ways inside its function, too, and judged there. In the
+    // other graphs a part may have its header and latch and still pass the marker between: by way of a caller.
+    let only_one_kind = part.kinds == Kinds::CREATE || part.kinds == Kinds::JOIN;
+    if part.way != Way::Cycle || !only_one_kind {
         return false;
     }
     let points: BTreeSet<Place> = part.points.iter().copied().collect();

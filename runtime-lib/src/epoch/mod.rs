@@ -182,8 +182,10 @@ pub unsafe fn epoch_spin(site: SiteId) {
 /// How many markers of such loops a thread passes by in an epoch.
 const SPINS: u32 = 1000;
 
-/// Some unit of the program was compiled with markers.
-static HAS_EPOCHS: AtomicBool = AtomicBool::new(false);
+/// Some unit of the program was compiled with markers, or none has said that it was not.
+static HAS_EPOCHS: AtomicBool = AtomicBool::new(true);
+/// Some unit was.
+static IS_MARKED: AtomicBool = AtomicBool::new(false);
 /// It has been said that some unit was not.
 static HAS_WARNED: AtomicBool = AtomicBool::new(false);
 
@@ -197,9 +199,11 @@ pub fn has_epochs() -> bool {
 pub fn register(tables: &[u8]) {
     let units = || Tables::new(tables);
     if units().any(|(header, _)| has_flag(&header)) {
-        HAS_EPOCHS.store(true, Ordering::Relaxed);
+        IS_MARKED.store(true, Ordering::Relaxed);
     }
-    if !is_barrier() || !has_epochs() {
+    let is_marked = IS_MARKED.load(Ordering::Relaxed);
+    HAS_EPOCHS.store(is_marked, Ordering::Relaxed);
+    if !is_barrier() || !is_marked {
         return;
     }
     let Some((header, table)) = units().find(|(header, _)| !has_flag(header)) else { return };

@@ -8,7 +8,7 @@ use crate::schedule::assemble::{assemble, NoSymbols};
 use crate::schedule::epochs::tests::recordings_with_epochs;
 use crate::schedule::simulate::{recording_of, recordings};
 use crate::schedule::{legal, verify, Completeness, MutexKind};
-use crate::site::TableBuilder;
+use crate::site::{TableBuilder, UNIT_HAS_BITCODE};
 use proptest::prelude::*;
 
 /// The files of a recording: the head, and each thread's log.
@@ -27,7 +27,7 @@ fn files_of(recording: &Recording) -> (Vec<u8>, Vec<(u32, Vec<u8>)>) {
         for unit in &object.units {
             let mut table = TableBuilder::default();
             unit.sites.iter().for_each(|site| table.push(site));
-            entry(ENTRY_SITES, &table.finish(&unit.unit, unit.has_bitcode).0);
+            entry(ENTRY_SITES, &table.finish(&unit.unit, u32::from(unit.has_bitcode) * UNIT_HAS_BITCODE).0);
         }
     }
     let logs = recording.threads.iter().map(|log| {

@@ -356,7 +356,7 @@ fn a_loop_that_creates_or_joins_is_trivial_only_if_it_ends_by_itself() {
         // Notifications bound it, whatever its exit depends on.
         (WAIT, true, ("trivial", 0)),
     ] {
-        let mut flow = while_loop(&[step.clone()]);
+        let mut flow = while_loop(std::slice::from_ref(&step));
         flow.loops[0].may_go_on = may_go_on;
         assert_eq!(last(&plain(vec![flow.clone()])), expected, "{step:?} {may_go_on}");
         let unmarked = crate::epoch::verify::check(&Program { functions: vec![flow] });
