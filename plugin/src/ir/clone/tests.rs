@@ -4,6 +4,7 @@
 mod limits;
 mod product;
 mod programs;
+mod random;
 mod speed;
 mod told;
 
