@@ -313,6 +313,7 @@ enum CovNodeFlags : uint8_t {
   COV_GIVES_FLAG = 1 << 0,    // `callee` takes one
   COV_SETS_FLAG = 1 << 1,     // the clone's own, when it comes here
   COV_STARTS_OBJECT = 1 << 2, // `start` is a vtable for the object that the argument's pointer points to
+  COV_OWN_FLAG = 1 << 3,      // the flag that is given or asked is the clone's own
 };
 
 struct CovNode {

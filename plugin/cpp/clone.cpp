@@ -517,7 +517,7 @@ private:
     IRBuilder<> Builder(Block);
     if (uint32_t Place = pieceOf(Node).Steps.back().Place; Place != None)
       Builder.SetCurrentDebugLocation(DebugLoc(cast<DILocation>(Info.at(Place))));
-    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flag()), Builder.getInt8(0));
+    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flagOf(Told)), Builder.getInt8(0));
     BasicBlock *Yes = targetOf(edge(Node, 0), Block), *No = targetOf(Told.not_done, Block);
     Builder.CreateCondBr(Done, Yes, No);
     return Block;
@@ -579,9 +579,16 @@ private:
     return Flag;
   }
 
+  Argument *ownFlag() { return Clone.getArg(Clone.getFunctionType()->getNumParams() - 1); }
+
+  Value *flagOf(const CovNode &Told) {
+    if (Told.flags & COV_OWN_FLAG)
+      return ownFlag();
+    return flag();
+  }
+
   void setFlag(BasicBlock *Block) {
-    Argument *Own = Clone.getArg(Clone.getFunctionType()->getNumParams() - 1);
-    new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), Own, Block);
+    new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 1), ownFlag(), Block);
   }
 
   /// Makes a copied call do what the node says. Returns the block in which it then stands.
@@ -604,7 +611,7 @@ private:
     Call->removeFnAttr(Attribute::NoSync);
     Call->setCalledOperand(unwrap(Told.callee));
     if (Told.flags & COV_GIVES_FLAG)
-      Now[S.Value] = giveFlag(*Call, *unwrap<Function>(Told.callee));
+      Now[S.Value] = giveFlag(Told, *Call, *unwrap<Function>(Told.callee));
     return Block;
   }
 
@@ -649,9 +656,12 @@ private:
   }
 
   /// Puts a call in its place that has the flag behind the function's own parameters.
-  CallBase *giveFlag(CallBase &Call, Function &Callee) {
+  CallBase *giveFlag(const CovNode &Told, CallBase &Call, Function &Callee) {
     IRBuilder<> Builder(&Call);
-    Builder.CreateStore(Builder.getInt8(0), flag());
+    Value *Flag = flagOf(Told);
+    // Its own is not set yet: nothing was done before.
+    if (!(Told.flags & COV_OWN_FLAG))
+      Builder.CreateStore(Builder.getInt8(0), Flag);
     FunctionType *Own = Call.getFunctionType();
     unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
     SmallVector<Type *, 8> Types(Own->params());

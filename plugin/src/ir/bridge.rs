@@ -264,6 +264,7 @@ pub(crate) mod node_flags {
     pub(crate) const GIVES_FLAG: u8 = 1 << 0;
     pub(crate) const SETS_FLAG: u8 = 1 << 1;
     pub(crate) const STARTS_OBJECT: u8 = 1 << 2;
+    pub(crate) const OWN_FLAG: u8 = 1 << 3;
 }
 
 /// `COV_NO_EDGE`.

@@ -75,6 +75,8 @@ pub struct Node<'m> {
     /// In place of `next[0]`, if the items of the last call that was given the flag were not done. The piece has one
     /// successor, or ends in an invoke (whose normal side it is then).
     pub not_done: Option<Target>,
+    /// The flag that it gives or asks is the clone's own, which its caller gave it, and not one for this call.
+    pub own_flag: bool,
     /// The thread that its call starts.
     pub start: Option<Start<'m>>,
 }
@@ -467,7 +469,7 @@ impl<'m> Template<'m> {
     }
 
     fn raw_node(&self, node: &Node<'m>, first_edge: u32) -> RawNode {
-        let mut flags = 0;
+        let mut flags = if node.own_flag { node_flags::OWN_FLAG } else { 0 };
         let callee = match node.callee {
             Callee::Same => null_mut(),
             Callee::Function(function) => function.0,

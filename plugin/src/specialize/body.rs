@@ -15,8 +15,6 @@ pub struct BodyBuilder<'a, 'm> {
     /// Come after the product's own.
     landings: Vec<Node<'m>>,
     by_targets: HashMap<(Target, Target), NodeId>,
-    /// Nodes behind landing pads that were passed by.
-    begins: Vec<NodeId>,
 }
 
 impl<'a, 'm> BodyBuilder<'a, 'm> {
@@ -29,7 +27,6 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             by_layer: HashMap::new(),
             landings: Vec::new(),
             by_targets: HashMap::new(),
-            begins: Vec::new(),
         }
     }
 
@@ -55,7 +52,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     }
 
     /// Where exceptions land that come from a call of which only its flag says whether it was done.
-    pub fn landing(&mut self, done: layers::Target, not_done: layers::Target) -> Target {
+    pub fn landing(&mut self, done: layers::Target, not_done: layers::Target, own_flag: bool) -> Target {
         let node = |target: layers::Target| match target {
             layers::Target::Node(node) => Some(&self.product.nodes[node.index()]),
             layers::Target::Trap(_) => None,
@@ -67,9 +64,6 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         let behind =
             |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
         let (done, not_done) = (behind(done_node, done), behind(not_done_node, not_done));
-        if let (Some(layers::Node { begins: true, .. }), layers::Target::Node(behind)) = (done_node, done) {
-            self.begins.push(NodeId(behind.0));
-        }
         let (done, not_done) = (self.target(done), self.target(not_done));
         let number = NodeId((self.product.nodes.len() + self.landings.len()) as u32);
         let landing = *self.by_targets.entry((done, not_done)).or_insert(number);
@@ -80,6 +74,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 callee: clone::Callee::Same,
                 only_if: None,
                 not_done: Some(not_done),
+                own_flag,
                 start: None,
             });
         }
@@ -98,9 +93,6 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         if takes_flag {
             let all = (0..).map(NodeId).zip(&self.product.nodes);
             sets_flag_at.extend(all.filter(|(_, node)| node.begins).map(|(id, _)| id));
-            sets_flag_at.append(&mut self.begins);
-            sets_flag_at.sort_unstable();
-            sets_flag_at.dedup();
         }
         nodes.append(&mut self.landings);
         Body { nodes, traps: self.traps, entry: NodeId(0), guards, not_covered, sets_flag_at }

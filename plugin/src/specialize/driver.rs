@@ -5,7 +5,7 @@ use super::graph::{Act, Callee, FunctionId};
 use super::items::{keep, Does, KeptFrames};
 use super::layers::{self, Role};
 use super::plan::{plan, DoesNotFit, Plan};
-use super::source::Source;
+use super::source::{Limit, Source};
 use super::stats::Stats;
 use super::words::Words;
 use super::{fits, glob, Options, SpecializeError};
@@ -57,10 +57,16 @@ pub fn specialize(
     let frames = Frames::of(schedule);
     let entries = schedule.threads.iter().filter_map(|thread| thread.entry);
     let items = frames.frames.iter().filter_map(|frame| Some(frame.items.first()?.site));
-    let source = Source::of(module, entries.chain(items), &ignored);
-    let kept = keep(schedule, &frames, &source.program, &|site| source.function_of(site), &|site| {
-        ignored.contains(&site)
-    });
+    let mut source = Source::of(module, entries.chain(items), &ignored);
+    let kept = loop {
+        let kept = keep(schedule, &frames, &source.program, &|site| source.function_of(site), &|site| {
+            ignored.contains(&site)
+        });
+        if kept.misnamed.is_empty() {
+            break kept;
+        }
+        source.program.leave_calls(&kept.misnamed);
+    };
     let words = Words { schedule, kept: &kept };
     let plan = plan(schedule, &source.program, &kept).map_err(|misfit| refusal(&misfit, &source, &words))?;
     let not_covered = module.not_covered().ok_or(SpecializeError::SymbolTaken("covsched_not_covered"))?;
@@ -190,6 +196,7 @@ impl<'m> Driver<'_, 'm> {
             callee: clone::Callee::Same,
             only_if: None,
             not_done: None,
+            own_flag: node.passes_on,
             start: None,
         };
         match (node.role, act) {
@@ -234,7 +241,7 @@ impl<'m> Driver<'_, 'm> {
         made.not_done = node.not_done.first().map(|&target| builder.target(target));
         if let (Some(&done), Some(&not_done)) = (node.next.get(1), node.not_done.get(1)) {
             // Where its exceptions land.
-            made.next[1] = builder.landing(done, not_done);
+            made.next[1] = builder.landing(done, not_done, node.passes_on);
         }
     }
 
@@ -318,14 +325,13 @@ fn count(
     stats.limits = source
         .limits
         .iter()
-        .map(|(function, limit)| {
+        .map(|Limit { function, location, reason }| {
             let name = source.sites.functions.get(function).map_or("", |facts| facts.name.as_str());
-            let clone::Limit { obstacle, location } = limit;
             let place = match location.file.as_str() {
                 "" => String::new(),
                 file => format!(" at {file}:{}", location.line),
             };
-            format!("{}{place} runs as it is: {}", crate::demangle(name), obstacle.describe())
+            format!("{}{place} runs as it is: {reason}", crate::demangle(name))
         })
         .collect();
 }

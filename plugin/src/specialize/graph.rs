@@ -237,6 +237,18 @@ impl Graph {
         found
     }
 
+    /// Says that the calls at a site come to code that is not cloned.
+    pub fn leave_call(&mut self, left: SiteId) {
+        for piece in &mut self.pieces {
+            if let Act::Calls { site, callee, free } = &mut piece.act {
+                if *site == left {
+                    (*callee, *free) = (Callee::Elsewhere, Ways::ANY);
+                }
+            }
+        }
+        self.reaches.borrow_mut().clear();
+    }
+
     /// Says how the calls of a function come back if they do not synchronize.
     pub fn set_free(&mut self, function: FunctionId, ways: Ways) {
         for piece in &mut self.pieces {

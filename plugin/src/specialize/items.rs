@@ -10,7 +10,9 @@ use super::program::Program;
 use covsched_core::hooks::Effect;
 use covsched_core::schedule::frames::{Action, FrameId, Frames, Item};
 use covsched_core::schedule::{Event, Schedule};
+use covsched_core::site::SiteKind;
 use covsched_core::{Seq, SiteId, ThreadId};
+use std::collections::BTreeSet;
 
 /// What a step is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +68,8 @@ pub struct KeptFrames {
     pub roots: Vec<Option<usize>>,
     /// Synchronizations in kept frames.
     pub events: usize,
+    /// Calls of functions by name in which others than those synchronized: they are to be left as they are.
+    pub misnamed: BTreeSet<(FunctionId, SiteId)>,
 }
 
 /// Chooses. `function_of` gives the function in which a site stands, if it can be cloned; `is_ignored` knows what
@@ -120,6 +124,10 @@ impl Choice<'_> {
             return false;
         }
         match item.action {
+            // A thread that exits ends where it called that, and not by a return.
+            Action::Synchronized { op, .. } if op.effect() == Effect::Leave => {
+                self.schedule.sites.get(&item.site).is_some_and(|site| site.kind == SiteKind::Exit)
+            }
             Action::Synchronized { .. } => true,
             Action::Called(None) => false,
             Action::Called(Some(FrameId(callee))) => {
@@ -134,6 +142,23 @@ impl Choice<'_> {
         }
     }
 
+    fn misnamed(&self) -> BTreeSet<(FunctionId, SiteId)> {
+        let mut found = BTreeSet::new();
+        for (function, frame) in self.functions.iter().zip(&self.frames.frames) {
+            let Some(function) = *function else { continue };
+            for item in &frame.items {
+                let Action::Called(callee) = item.action else { continue };
+                let really = callee.and_then(|FrameId(callee)| self.functions[callee as usize]);
+                if let Some(Callee::Function(named)) = self.program.callee(function, item.site) {
+                    if really != Some(named) {
+                        found.insert((function, item.site));
+                    }
+                }
+            }
+        }
+        found
+    }
+
     /// Callers first: a frame is kept if its call or its thread's creation is.
     fn collect(&self) -> KeptFrames {
         let threads = self.schedule.threads.len();
@@ -142,6 +167,7 @@ impl Choice<'_> {
             places: vec![None; self.frames.frames.len()],
             roots: vec![None; threads],
             events: 0,
+            misnamed: self.misnamed(),
         };
         let mut is_made = vec![false; threads];
         is_made[0] = true;

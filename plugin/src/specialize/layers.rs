@@ -93,6 +93,9 @@ pub struct Node {
     pub otherwise: Option<Target>,
     /// In an optional frame: from here on its items are being done.
     pub begins: bool,
+    /// In an optional frame: they are if this call does its own, which its callee says to the frame's caller, too. (An
+    /// exception may come out of it and leave the frame at once.)
+    pub passes_on: bool,
 }
 
 /// What a frame's clone is made of.
@@ -460,7 +463,6 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
         None => Target::Trap(layer),
     };
     let mut product = Product { nodes: Vec::new(), ways: Ways::NONE, ends: false, uncertain };
-    let mut begins = Vec::new();
     for draft in drafts.iter().zip(&live).filter(|(_, &live)| live).map(|(draft, _)| draft) {
         let is_item = draft.role == Role::Item;
         let is_uncertain = is_item && product.uncertain.binary_search(&draft.layer).is_ok();
@@ -474,13 +476,8 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
             not_done: if is_uncertain { targets(&draft.skipped, draft.layer) } else { Vec::new() },
             otherwise: draft.otherwise.filter(|_| is_item).map(|free| target(Some(free), draft.layer)),
             begins: frame.is_optional && is_item && draft.layer == 0 && !is_uncertain,
+            passes_on: frame.is_optional && is_uncertain && draft.layer == 0,
         };
-        if frame.is_optional && is_uncertain && draft.layer == 0 {
-            begins.extend(node.next.iter().filter_map(|target| match target {
-                Target::Node(node) => Some(*node),
-                Target::Trap(_) => None,
-            }));
-        }
         // An optional frame that did nothing comes back in other ways, which its caller knows.
         if after == frame.steps.len() as u32 {
             product.ways.returns |= draft.leaves.returns;
@@ -489,7 +486,6 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
         product.ends |= draft.ends;
         product.nodes.push(node);
     }
-    begins.into_iter().for_each(|node| product.nodes[node.index()].begins = true);
     product
 }
 

@@ -3,7 +3,7 @@
 
 use super::graph::{Act, Callee, FunctionId, Graph, Ways};
 use covsched_core::SiteId;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A function that can be cloned.
 #[derive(Debug)]
@@ -44,10 +44,31 @@ impl Program {
                 }
             }
         }
-        let callers = program.callers();
-        program.find_free_ways(&callers);
-        program.find_synchronizing(&callers);
+        program.find_out();
         program
+    }
+
+    /// Leaves calls as they are: what they come to is not what they name.
+    pub fn leave_calls(&mut self, left: &BTreeSet<(FunctionId, SiteId)>) {
+        for &(function, site) in left {
+            self.functions[function.index()].graph.leave_call(site);
+            self.callees.insert((function, site), Callee::Elsewhere);
+        }
+        self.find_out();
+    }
+
+    fn find_out(&mut self) {
+        let callers = self.callers();
+        for function in &mut self.functions {
+            (function.free, function.may_synchronize) = (Ways::NONE, false);
+        }
+        for (id, callers) in (0..).map(FunctionId).zip(&callers) {
+            for caller in callers {
+                self.functions[caller.index()].graph.set_free(id, Ways::NONE);
+            }
+        }
+        self.find_free_ways(&callers);
+        self.find_synchronizing(&callers);
     }
 
     /// All functions.

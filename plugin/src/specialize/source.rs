@@ -3,7 +3,7 @@
 use super::graph::{Act, Callee, FunctionId, Graph, Leave, Piece, PieceId, Ways};
 use super::program::{FunctionGraph, Program};
 use crate::ir::clone::{self, Template};
-use crate::ir::{CallFacts, Form, Function, FunctionFacts, Module, Target};
+use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Location, Module, Target};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::SiteId;
 use std::collections::{HashMap, HashSet};
@@ -18,6 +18,9 @@ enum Kind {
     OtherMarker,
 }
 
+/// What makes a process of the one that calls it.
+const FORKS: [&str; 4] = ["fork", "vfork", "_Fork", "forkpty"];
+
 /// Where each site stands.
 pub struct Sites<'m> {
     kinds: HashMap<Function<'m>, Kind>,
@@ -25,6 +28,9 @@ pub struct Sites<'m> {
     pub owners: HashMap<SiteId, Function<'m>>,
     /// Every function.
     pub functions: HashMap<Function<'m>, FunctionFacts<'m>>,
+    /// Functions that call `fork`, themselves or by what they call by name, and where: a child goes on in the same code
+    /// with another run.
+    forking: HashMap<Function<'m>, Location>,
 }
 
 impl<'m> Sites<'m> {
@@ -42,16 +48,32 @@ impl<'m> Sites<'m> {
             .filter(|facts| facts.is_declared())
             .filter_map(|facts| Some((facts.function, *hooks.get(facts.name.as_str())?)))
             .collect();
-        let mut sites = Sites { kinds, owners: HashMap::new(), functions: HashMap::new() };
+        let mut sites =
+            Sites { kinds, owners: HashMap::new(), functions: HashMap::new(), forking: HashMap::new() };
+        let forks =
+            functions.iter().filter(|facts| facts.is_declared() && FORKS.contains(&facts.name.as_str()));
+        let mut work: Vec<Function<'m>> = forks.map(|facts| facts.function).collect();
+        let mut callers: HashMap<Function<'m>, Vec<(Function<'m>, Inst<'m>)>> = HashMap::new();
         for facts in functions {
             if facts.has_body() && !facts.is_declared() {
                 for call in facts.function.calls() {
+                    if let Some(callee) = call.callee.filter(|_| !work.is_empty()) {
+                        callers.entry(callee).or_default().push((facts.function, call.inst));
+                    }
                     if let Some(site) = sites.kind(&call).and_then(|kind| site_of(kind, &call)) {
                         sites.owners.entry(site).or_insert(facts.function);
                     }
                 }
             }
             sites.functions.insert(facts.function, facts);
+        }
+        while let Some(function) = work.pop() {
+            for (caller, call) in callers.remove(&function).unwrap_or_default() {
+                sites.forking.entry(caller).or_insert_with(|| {
+                    work.push(caller);
+                    call.location()
+                });
+            }
         }
         sites
     }
@@ -87,6 +109,16 @@ fn site_of(kind: Kind, call: &CallFacts<'_>) -> Option<SiteId> {
     call.inst.constant_argument(last).map(SiteId)
 }
 
+/// A function that cannot be cloned.
+pub struct Limit<'m> {
+    /// The function.
+    pub function: Function<'m>,
+    /// Where that is seen; unknown without debug info.
+    pub location: Location,
+    /// Why.
+    pub reason: &'static str,
+}
+
 /// The functions to specialize.
 pub struct Source<'m> {
     /// Where sites stand.
@@ -96,7 +128,7 @@ pub struct Source<'m> {
     /// As plain data.
     pub program: Program,
     /// What could not be cloned.
-    pub limits: Vec<(Function<'m>, clone::Limit)>,
+    pub limits: Vec<Limit<'m>>,
     ids: HashMap<Function<'m>, FunctionId>,
 }
 
@@ -125,6 +157,11 @@ impl<'m> Source<'m> {
             if !is_defined || !seen.insert(function) {
                 continue;
             }
+            if let Some(location) = source.sites.forking.get(&function) {
+                let reason = "it may fork, and the child goes on where the schedule does not";
+                source.limits.push(Limit { function, location: location.clone(), reason });
+                continue;
+            }
             match Template::of(function, matters(&source.sites)) {
                 Ok(template) => {
                     let derived = template.pieces.iter().filter(|piece| piece.site.is_some());
@@ -133,7 +170,9 @@ impl<'m> Source<'m> {
                     source.ids.insert(function, FunctionId(source.templates.len() as u32));
                     source.templates.push(template);
                 }
-                Err(limit) => source.limits.push((function, limit)),
+                Err(clone::Limit { obstacle, location }) => {
+                    source.limits.push(Limit { function, location, reason: obstacle.describe() });
+                }
             }
         }
         let graphs = source.templates.iter().map(|template| {

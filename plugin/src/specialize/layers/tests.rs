@@ -189,13 +189,14 @@ fn an_optional_frame_does_all_or_nothing_and_says_which() {
 }
 
 #[test]
-fn an_optional_frame_begins_where_its_first_call_did_its_items() {
+fn an_optional_frame_whose_first_call_need_not_do_its_items_lets_that_say_so() {
     let pieces = vec![plain(&[1, 2]), call(1, Ways::RETURNS, &[0]), ret()];
     let steps = [called(1, Ways::RETURNS)];
     let product = run(pieces, FrameSteps { is_optional: true, ..frame(&steps) }).unwrap();
-    let begins: Vec<(u32, u32)> =
-        product.nodes.iter().filter(|n| n.begins).map(|n| (n.piece.0, n.layer)).collect();
-    assert_eq!(begins, [(0, 1)]);
+    let passes_on: Vec<(u32, u32)> =
+        product.nodes.iter().filter(|n| n.passes_on).map(|n| (n.piece.0, n.layer)).collect();
+    assert_eq!(passes_on, [(1, 0)]);
+    assert!(product.nodes.iter().all(|node| !node.begins));
 }
 
 #[test]

@@ -70,6 +70,7 @@ pub(super) fn straighten<'m>(
             callee: Callee::Same,
             only_if: None,
             not_done: None,
+            own_flag: false,
             start: None,
         })
         .collect();

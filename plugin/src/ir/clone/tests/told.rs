@@ -14,6 +14,7 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         callee: Callee::Same,
         only_if: None,
         not_done: None,
+        own_flag: false,
         start: None,
     });
     Body {
