@@ -45,7 +45,7 @@ pub struct Options {
     pub order: Order,
     /// Leave guards out: for analyses, not to run.
     pub analysis_only: bool,
-    /// Do not specialize data flow.
+    /// Do not specialize data flow. (Nothing does yet: a program's stamp says so either way.)
     pub control_only: bool,
     /// Sites to leave out, by file, function or call.
     pub ignore_sites: Vec<String>,
@@ -79,8 +79,10 @@ pub enum SpecializeError {
         /// Why.
         what: String,
     },
-    /// It was done before.
-    #[error("the program is specialized already: specialize the one that it was made of")]
+    /// It was done before, for something else.
+    #[error(
+        "the program is specialized already, for something else: specialize the one that it was made of"
+    )]
     Specialized,
     /// The schedule's end is missing.
     #[error(

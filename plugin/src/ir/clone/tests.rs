@@ -4,6 +4,7 @@
 mod limits;
 mod product;
 mod programs;
+mod random;
 mod speed;
 mod told;
 
@@ -108,7 +109,7 @@ impl Program {
         let mut result = String::new();
         let reports = complaints(&self.ir, |module| {
             let original = function(module, "f");
-            let template = Template::of(original, |call| sync_site(call).is_some()).ok().expect("no limit");
+            let template = Template::of(original, |call| sync_site(call).is_some()).expect("no limit");
             let clone = template.declare_clone("f.t1.7", Identity::Frame { thread: 1, frame: 7 }, false);
             let body = straighten(&template, module, items, guards);
             let made = template.make_clone(clone, &body);

@@ -51,7 +51,7 @@ fn measure(program: &Program, count: usize) -> (u64, f64) {
 fn time_grows_with_what_is_cloned() {
     for level in ["-O0", "-O1"] {
         let program = Program::new(SOURCE, false, level);
-        let most = if std::env::var_os("COVSCHED_LONG").is_some() { 100_000 } else { 10_000 };
+        let most = if std::env::var_os("COVSCHED_TEST_LONG").is_some() { 100_000 } else { 10_000 };
         let mut times = Vec::new();
         for count in [100, 1_000, 10_000, 100_000].into_iter().filter(|&count| count <= most) {
             let (nodes, seconds) = measure(&program, count);

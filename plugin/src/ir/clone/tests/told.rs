@@ -55,7 +55,7 @@ fn with_flag(program: &Program, done_is_live: bool) -> String {
     let mut ir = String::new();
     complaints(&program.ir, |module| {
         let callee = function(module, "_Z5maybei");
-        let inner = Template::of(callee, |call| sync_site(call).is_some()).ok().expect("no limit");
+        let inner = Template::of(callee, |call| sync_site(call).is_some()).expect("no limit");
         let maybe = inner.declare_clone("maybe.t2.6", IDENTITY, true);
         let mut body = identical(&inner, module);
         let sync = call_node(&inner, 0);
@@ -63,7 +63,7 @@ fn with_flag(program: &Program, done_is_live: bool) -> String {
         inner.make_clone(maybe, &body);
 
         let template =
-            Template::of(function(module, "f"), |call| call.callee == Some(callee)).ok().expect("no limit");
+            Template::of(function(module, "f"), |call| call.callee == Some(callee)).expect("no limit");
         let clone = template.declare_clone("f.t2.5", IDENTITY, false);
         let mut body = identical(&template, module);
         let call = call_node(&template, 0);
@@ -119,10 +119,10 @@ fn a_pointer_that_is_not_the_expected_function_leaves_the_schedule() {
         let mut ir = String::new();
         complaints(&program.ir, |module| {
             let one = function(module, "one");
-            let inner = Template::of(one, |_| false).ok().expect("no limit");
+            let inner = Template::of(one, |_| false).expect("no limit");
             let clone = inner.declare_clone("one.t2.6", IDENTITY, false);
             inner.make_clone(clone, &identical(&inner, module));
-            let template = Template::of(function(module, "f"), |_| true).ok().expect("no limit");
+            let template = Template::of(function(module, "f"), |_| true).expect("no limit");
             let outer = template.declare_clone("f.t2.5", IDENTITY, false);
             let mut body = identical(&template, module);
             body.guards = guards;
@@ -165,7 +165,6 @@ fn a_thread_is_started_with_its_clone() {
         let template = Template::of(function(module, "f"), |call| {
             call.callee == Some(function(module, "_Z5startPFvP5StateEPS0_"))
         })
-        .ok()
         .expect("no limit");
         let clone = template.declare_clone("f.t2.5", IDENTITY, false);
         let mut body = identical(&template, module);
@@ -221,7 +220,7 @@ d:
     for (guards, guarded) in [(Guards::Trap, true), (Guards::Assume, false)] {
         let mut text = String::new();
         complaints(ir, |module| {
-            let template = Template::of(function(module, "f"), |_| true).ok().expect("no limit");
+            let template = Template::of(function(module, "f"), |_| true).expect("no limit");
             let clone = template.declare_clone("f.t0.0", Identity::Free, false);
             let mut body = identical(&template, module);
             let trap = Target::Trap(TrapId(0));
