@@ -54,7 +54,10 @@ fn time_grows_with_what_is_cloned() {
         let most = if std::env::var_os("COVSCHED_TEST_LONG").is_some() { 100_000 } else { 10_000 };
         let mut times = Vec::new();
         for count in [100, 1_000, 10_000, 100_000].into_iter().filter(|&count| count <= most) {
-            let (nodes, seconds) = measure(&program, count);
+            // The best of three: other processes only make it slower.
+            let runs = [(); 3].map(|()| measure(&program, count));
+            let nodes = runs[0].0;
+            let seconds = runs.iter().map(|run| run.1).fold(f64::INFINITY, f64::min);
             println!("{level}: {count} synchronizations, {nodes} nodes, {seconds:.3} s");
             times.push(seconds / count as f64);
         }
