@@ -162,7 +162,7 @@ def random_program(options, seed):
 def given_program(options, source):
     base = os.path.join(options.work, os.path.basename(source).replace(".", "-"))
     inputs = [words(text) for text in options.args] or [[]]
-    return check(options, base, source, inputs, [options.level, *LEVELS], options.flag)
+    return check(options, base, source, inputs, [options.level, *options.levels.split(",")], options.flag)
 
 
 def main():
@@ -173,6 +173,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the first")
     parser.add_argument("--order", default="hb")
     parser.add_argument("--level", default="-O2", help="of the original, for a program that is given")
+    parser.add_argument("--levels", default=",".join(LEVELS), help="of the specialized program; --levels=-O0,-O2")
     parser.add_argument("--all-levels", action="store_true", help="also for random programs")
     parser.add_argument("--refusals", type=float, default=0.0, help="which part of the programs may be refused")
     parser.add_argument("--args", action="append", default=[], help="an input: arguments, with spaces; the first is recorded")
