@@ -11,6 +11,10 @@ impl SiteId {
     /// The site of an event that happened in code that covsched did not compile.
     pub const NONE: SiteId = SiteId(0);
 
+    /// What hooks are told in a specialized program where users leave the synchronization out (`--ignore-sites`): the
+    /// call runs as it is.
+    pub const IGNORED: SiteId = SiteId(u64::MAX);
+
     /// Whether this is [`SiteId::NONE`].
     pub fn is_none(self) -> bool {
         self.0 == 0

@@ -2,10 +2,11 @@
 //! guards are in it. It stands in a section of the executable; `covsched run` reads it and refuses what does not fit.
 
 use crate::hash::Hasher;
-use crate::ids::ProgramId;
+use crate::ids::{ProgramId, SiteId};
 use crate::rawlog::Plain;
 use crate::schedule::order::Order;
 use crate::schedule::{text, Schedule};
+use std::collections::BTreeSet;
 use std::io;
 
 /// The linker section.
@@ -28,6 +29,8 @@ pub struct Stamp {
     pub control_only: bool,
     /// Without guards (`--analysis-only`): on another input it would go wrong without a word, so it must not run.
     pub unguarded: bool,
+    /// How many sites are left out, see [`IGNORED_SECTION`].
+    pub ignored: u32,
 }
 
 /// A stamp in the section: little-endian.
@@ -42,8 +45,7 @@ struct StampRecord {
     schedule: u64,
     /// [`CONTROL_ONLY`], [`UNGUARDED`].
     flags: u32,
-    /// 0.
-    reserved: u32,
+    ignored: u32,
 }
 
 const CONTROL_ONLY: u32 = 1;
@@ -90,7 +92,7 @@ impl Stamp {
             program: self.program.0,
             schedule: self.schedule,
             flags: flag(self.control_only, CONTROL_ONLY) | flag(self.unguarded, UNGUARDED),
-            reserved: 0,
+            ignored: self.ignored,
         }
         .as_bytes()
         .to_vec()
@@ -126,8 +128,29 @@ impl Stamp {
             order,
             control_only: record.flags & CONTROL_ONLY != 0,
             unguarded: record.flags & UNGUARDED != 0,
+            ignored: record.ignored,
         })
     }
+}
+
+/// The section with the sites that are left out (`--ignore-sites`): 64 bits each, little-endian.
+pub const IGNORED_SECTION: &str = "covsched_ignored";
+
+/// The bytes of [`IGNORED_SECTION`].
+pub fn ignored_bytes(sites: &BTreeSet<SiteId>) -> Vec<u8> {
+    sites.iter().flat_map(|site| site.0.to_le_bytes()).collect()
+}
+
+/// The sites in such a section, which a linker may have filled up with zeros; as many as the stamp says.
+pub fn read_ignored(section: &[u8], stamp: &Stamp) -> Result<BTreeSet<SiteId>, StampError> {
+    let words = section.chunks(8).map(|word| word.try_into().map(u64::from_le_bytes));
+    let sites: Result<BTreeSet<SiteId>, _> = words.map(|word| word.map(SiteId)).collect();
+    let mut sites = sites.map_err(|_| StampError::Damaged)?;
+    sites.remove(&SiteId::NONE);
+    if sites.len() != stamp.ignored as usize {
+        return Err(StampError::Several);
+    }
+    Ok(sites)
 }
 
 /// A schedule as one number: all of its text but the names by which the program was called, and its epochs, which no
@@ -161,7 +184,8 @@ mod tests {
         for (order, control_only, unguarded) in
             [(Order::Hb, true, false), (Order::Total, false, true), (Order::Total, true, true)]
         {
-            let stamp = Stamp { program: ProgramId(7), schedule: 9, order, control_only, unguarded };
+            let stamp =
+                Stamp { program: ProgramId(7), schedule: 9, order, control_only, unguarded, ignored: 3 };
             let bytes = stamp.to_bytes();
             assert_eq!(Stamp::read(&bytes), Ok(stamp));
             assert_eq!(Stamp::read(&[bytes.clone(), bytes.clone()].concat()), Ok(stamp));
@@ -178,6 +202,7 @@ mod tests {
             order: Order::Hb,
             control_only: true,
             unguarded: false,
+            ignored: 0,
         };
         let bytes = stamp.to_bytes();
         for length in 0..bytes.len() {
@@ -189,6 +214,27 @@ mod tests {
         let mut other = bytes;
         other[12] = 5;
         assert_eq!(Stamp::read(&other), Err(StampError::Damaged));
+    }
+
+    #[test]
+    fn the_sites_that_are_left_out_are_as_many_as_the_stamp_says() {
+        let stamp = Stamp {
+            program: ProgramId(7),
+            schedule: 9,
+            order: Order::Hb,
+            control_only: true,
+            unguarded: false,
+            ignored: 2,
+        };
+        let sites: BTreeSet<SiteId> = [SiteId(5), SiteId(u64::MAX - 1)].into();
+        let mut bytes = ignored_bytes(&sites);
+        assert_eq!(read_ignored(&bytes, &stamp), Ok(sites.clone()));
+        assert_eq!(read_ignored(&[bytes.clone(), vec![0; 8], bytes.clone()].concat(), &stamp), Ok(sites));
+        assert_eq!(read_ignored(&bytes[..8], &stamp), Err(StampError::Several));
+        assert_eq!(read_ignored(&[], &stamp), Err(StampError::Several));
+        bytes.pop();
+        assert_eq!(read_ignored(&bytes, &stamp), Err(StampError::Damaged));
+        assert_eq!(read_ignored(&[], &Stamp { ignored: 0, ..stamp }), Ok(BTreeSet::new()));
     }
 
     #[test]

@@ -158,6 +158,8 @@ void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *contex
 CovLocation cov_place_location(LLVMMetadataRef place);
 /// False if the argument is no integer constant.
 bool cov_constant_argument(LLVMValueRef call, size_t argument, uint64_t *value);
+/// Makes an argument of a call, an integer constant, another.
+void cov_set_constant_argument(LLVMValueRef call, size_t argument, uint64_t value);
 size_t cov_argument_count(LLVMValueRef call);
 enum CovResumes : uint8_t { COV_NO_RESUME, COV_RESUME_CALLED, COV_RESUME_INVOKED };
 /// Whether this is one of LLVM's own functions that run a coroutine: llvm.coro.resume or llvm.coro.destroy.
@@ -329,6 +331,10 @@ enum CovNodeFlags : uint8_t {
   COV_SETS_FLAG = 1 << 1,     // the clone's own, when it comes here
   COV_STARTS_OBJECT = 1 << 2, // `start` is a vtable for the object that the argument's pointer points to
   COV_OWN_FLAG = 1 << 3,      // the flag that is given or asked is the clone's own
+  COV_LANDS_PASSING = 1 << 4, // exceptions that pass its landing pad land, too
+  COV_ESCAPE_IF_DONE = 1 << 5,     // `escape` only if the flag is set
+  COV_ESCAPE_IF_NOT_DONE = 1 << 6, // only if it is not
+  COV_LANDS_ALL = 1 << 7,     // all exceptions land there, and none goes on
 };
 
 struct CovNode {
@@ -343,6 +349,7 @@ struct CovNode {
   uint32_t first_edge;        // its first in CovBody::edges
   CovEdge otherwise;          // if the pointer is not `only_if`
   CovEdge not_done;           // in place of the first edge, if the flag is not set
+  CovEdge escape;             // where exceptions go that its calls would let out of the function
   uint8_t flags;              // CovNodeFlags
 };
 

@@ -12,6 +12,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "shared.h"
 #include "template.h"
 
@@ -144,6 +145,7 @@ private:
   std::vector<PHINode *> Phis;       // all that were made
   SmallVector<BasicBlock *, 32> TrapBlocks;
   DenseMap<std::pair<const BasicBlock *, uint32_t>, BasicBlock *> TrapLandings;
+  DenseMap<std::pair<CovEdge, uint8_t>, BasicBlock *> Escapes;
   BasicBlock *Frame = nullptr;
   AllocaInst *Flag = nullptr;        // given to callees
 
@@ -349,17 +351,88 @@ private:
     return isTrap(Edge) ? trapOf(indexOf(Edge)) : blockOf(indexOf(Edge), From);
   }
 
-  /// Where an exception lands that the schedule does not have: only what the original would catch there.
+  /// Lets exceptions that a call would let out of the function lead to a trap. Returns the block behind the call.
+  BasicBlock *keepExceptions(const CovNode &Told, const Step &S, CallInst &Call) {
+    BasicBlock *Block = Call.getParent();
+    if (Told.escape == COV_NO_EDGE || Body.only_assume || Call.doesNotThrow() || Call.isInlineAsm())
+      return Block;
+    ++Made.guards;
+    SmallVector<std::pair<unsigned, MDNode *>, 4> Attached;
+    Call.getAllMetadataOtherThanDebugLoc(Attached);
+    auto *End = new UnreachableInst(Context, Block);
+    BasicBlock *Behind = changeToInvokeAndSplitBasicBlock(&Call, escapeOf(Told));
+    End->eraseFromParent();
+    auto *Invoke = cast<InvokeInst>(Block->getTerminator());
+    for (auto [Kind, Node] : Attached)
+      Invoke->setMetadata(Kind, Node);
+    Now[S.Value] = Invoke;
+    return Behind;
+  }
+
+  void landMore(const CovNode &Told, LandingPadInst &Pad) {
+    if (Body.only_assume)
+      return;
+    if (Told.flags & (COV_LANDS_PASSING | COV_LANDS_ALL))
+      Pad.setCleanup(true);
+    if (Told.flags & COV_LANDS_ALL)
+      Pad.addClause(ConstantPointerNull::get(PointerType::get(Context, 0)));
+  }
+
+  /// Where exceptions land that must not leave the function; if only some must not, the others go on.
+  BasicBlock *escapeOf(const CovNode &Told) {
+    uint8_t Asks = Told.flags & (COV_ESCAPE_IF_DONE | COV_ESCAPE_IF_NOT_DONE);
+    uint8_t Kind = Asks | (Asks ? Told.flags & COV_OWN_FLAG : 0);
+    BasicBlock *&Block = Escapes[{Told.escape, Kind}];
+    if (Block)
+      return Block;
+    if (!Clone.hasPersonalityFn())
+      Clone.setPersonalityFn(personality());
+    Block = BasicBlock::Create(Context, "", &Clone);
+    TrapBlocks.push_back(Block);
+    IRBuilder<> Builder(Block);
+    if (Info.artificial())
+      Builder.SetCurrentDebugLocation(Info.artificial());
+    auto *Type = StructType::get(Builder.getPtrTy(), Builder.getInt32Ty());
+    LandingPadInst *Pad = Builder.CreateLandingPad(Type, 1);
+    Pad->setCleanup(true);
+    BasicBlock *Trap = trapOf(indexOf(Told.escape));
+    if (!Asks) {
+      // Also if nobody would catch it.
+      Pad->addClause(ConstantPointerNull::get(Builder.getPtrTy()));
+      Builder.CreateBr(Trap);
+      return Block;
+    }
+    Value *Done = Builder.CreateICmpNE(Builder.CreateLoad(Builder.getInt8Ty(), flagOf(Told)), Builder.getInt8(0));
+    BasicBlock *On = BasicBlock::Create(Context, "", &Clone);
+    TrapBlocks.push_back(On);
+    Builder.CreateCondBr(Done, Asks & COV_ESCAPE_IF_DONE ? Trap : On, Asks & COV_ESCAPE_IF_DONE ? On : Trap);
+    Builder.SetInsertPoint(On);
+    Builder.CreateResume(Pad);
+    return Block;
+  }
+
+  /// C++'s if the program has any, else C's, which every program has.
+  Constant *personality() {
+    if (Function *Known = T.M.getFunction("__gxx_personality_v0"))
+      return Known;
+    auto *Type = FunctionType::get(Type::getInt32Ty(Context), true);
+    return cast<Constant>(T.M.getOrInsertFunction("__gcc_personality_v0", Type).getCallee());
+  }
+
+  /// Where an exception lands that the schedule does not have.
   BasicBlock *trapLanding(const Piece &Landing, uint32_t Trap) {
     BasicBlock *&Block = TrapLandings[{Landing.Block, Trap}];
     if (!Block) {
       Block = BasicBlock::Create(Context, "", &Clone);
       TrapBlocks.push_back(Block);
-      Instruction *Pad = Landing.Block->getLandingPadInst()->clone();
+      auto *Pad = cast<LandingPadInst>(Landing.Block->getLandingPadInst()->clone());
       Pad->insertInto(Block, Block->end());
+      // What the original would let pass leaves the schedule as well, also if nobody would catch it.
+      Pad->setCleanup(true);
+      Pad->addClause(ConstantPointerNull::get(PointerType::get(Context, 0)));
       BranchInst *Jump = BranchInst::Create(trapOf(Trap), Block);
       if (Info.artificial())
-        for (Instruction *I : {Pad, cast<Instruction>(Jump)})
+        for (Instruction *I : {cast<Instruction>(Pad), cast<Instruction>(Jump)})
           I->setDebugLoc(DebugLoc(Info.artificial()));
     }
     return Block;
@@ -488,6 +561,10 @@ private:
       Instruction *I = copy(S, Block);
       if (S.Inst == P.Call)
         Block = direct(Told, S, cast<CallBase>(I));
+      if (auto *Call = I ? dyn_cast<CallInst>(Now[S.Value]) : nullptr)
+        Block = keepExceptions(Told, S, *Call);
+      else if (auto *Pad = dyn_cast_or_null<LandingPadInst>(I))
+        landMore(Told, *Pad);
     }
     if (SetsFlag)
       setFlag(Block);
@@ -609,6 +686,8 @@ private:
     Call->removeFnAttr(Attribute::Memory);
     Call->removeFnAttr(Attribute::WillReturn);
     Call->removeFnAttr(Attribute::NoSync);
+    Call->removeFnAttr(Attribute::AllocKind);
+    Call->removeFnAttr(Attribute::AllocSize);
     Call->setCalledOperand(unwrap(Told.callee));
     if (Told.flags & COV_GIVES_FLAG)
       Now[S.Value] = giveFlag(Told, *Call, *unwrap<Function>(Told.callee));
@@ -726,6 +805,10 @@ LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, 
   Clone->removeFnAttr(Attribute::NoSync);
   Clone->removeFnAttr(Attribute::NoFree);
   Clone->removeFnAttr(Attribute::Speculatable);
+  // An allocation that nobody uses may be taken out, but not what the schedule has in it.
+  Clone->removeFnAttr(Attribute::AllocKind);
+  Clone->removeFnAttr(Attribute::AllocSize);
+  Clone->removeFnAttr("alloc-family");
   SmallVector<std::pair<unsigned, MDNode *>, 4> Attached;
   F.getAllMetadata(Attached);
   for (auto [Kind, Node] : Attached)

@@ -8,6 +8,7 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
 
 using namespace llvm;
@@ -24,7 +25,9 @@ extern "C" void cov_forward(LLVMValueRef function, LLVMValueRef to) {
   F.setComdat(Group);
   F.setSubprogram(Program);
   // What was known of the old body may not hold for a call of another function.
-  F.removeFnAttr(Attribute::OptimizeNone);
+  for (Attribute::AttrKind Kind : {Attribute::OptimizeNone, Attribute::Memory, Attribute::WillReturn, Attribute::NoSync,
+                                   Attribute::NoFree, Attribute::Speculatable})
+    F.removeFnAttr(Kind);
   IRBuilder<> Builder(BasicBlock::Create(F.getContext(), "", &F));
   if (Program)
     Builder.SetCurrentDebugLocation(DILocation::get(F.getContext(), Program->getLine(), 0, Program));
@@ -37,6 +40,11 @@ extern "C" void cov_forward(LLVMValueRef function, LLVMValueRef to) {
     Builder.CreateRetVoid();
   else
     Builder.CreateRet(Call);
+}
+
+extern "C" void cov_set_constant_argument(LLVMValueRef call, size_t argument, uint64_t value) {
+  auto *Call = unwrap<CallBase>(call);
+  Call->setArgOperand(argument, ConstantInt::get(Call->getArgOperand(argument)->getType(), value));
 }
 
 extern "C" bool cov_drop_if_unused(LLVMValueRef function) {

@@ -15,7 +15,7 @@
 use crate::epoch::Visit;
 use crate::real::{self, rust_type};
 use core::cell::UnsafeCell;
-use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker};
+use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker, SiteId};
 
 /// Whether the hooks do anything.
 struct Active(UnsafeCell<bool>);
@@ -119,7 +119,13 @@ macro_rules! export_hooks {
                 #[inline(never)]
                 unsafe fn act($($param: rust_type!($word),)* site: rust_type!(site)) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { active::$name($($param,)* site) }
+                    unsafe {
+                        if site == SiteId::IGNORED {
+                            real::$name($($param),*)
+                        } else {
+                            active::$name($($param,)* site)
+                        }
+                    }
                 }
                 #[cold]
                 #[inline(never)]
@@ -162,7 +168,13 @@ macro_rules! export_cxx_hooks {
                     site: rust_type!(site),
                 ) -> rust_type!($result) {
                     // SAFETY: as below.
-                    unsafe { active::$name($($param,)* original, site) }
+                    unsafe {
+                        if site == SiteId::IGNORED {
+                            original($($param),*)
+                        } else {
+                            active::$name($($param,)* original, site)
+                        }
+                    }
                 }
                 #[cold]
                 #[inline(never)]

@@ -5,7 +5,9 @@ use crate::elf;
 use crate::failure::Failure;
 use crate::schedule_file::ScheduleFile;
 use covsched_core::schedule::order::Order;
-use covsched_core::stamp::{schedule_hash, Stamp, SECTION};
+use covsched_core::stamp::{read_ignored, schedule_hash, Stamp, IGNORED_SECTION, SECTION};
+use covsched_core::SiteId;
+use std::collections::BTreeSet;
 
 impl Program {
     /// What it was specialized for; `None` if it was not.
@@ -20,11 +22,16 @@ impl Program {
         refuse_unguarded(self, self.stamp()?)
     }
 
-    /// Refuses a program that was specialized for something else than this schedule under this order.
-    pub fn check_specialized_for(&self, file: &ScheduleFile, order: Order) -> Result<(), Failure> {
+    /// Refuses a program that was specialized for something else than this schedule under this order. Returns the sites
+    /// that were left out then: no run follows them.
+    pub fn check_specialized_for(
+        &self,
+        file: &ScheduleFile,
+        order: Order,
+    ) -> Result<BTreeSet<SiteId>, Failure> {
         let stamp = self.stamp()?;
         refuse_unguarded(self, stamp)?;
-        let Some(stamp) = stamp else { return Ok(()) };
+        let Some(stamp) = stamp else { return Ok(BTreeSet::new()) };
         let (app, name) = (self.path().display(), &file.name);
         if stamp.program != file.schedule.program_id {
             return Err(Failure::bad(format!(
@@ -45,7 +52,9 @@ impl Program {
                  specialize the original again with --order {asked}"
             )));
         }
-        Ok(())
+        let ignored = elf::section(&self.binary.parse()?, IGNORED_SECTION).unwrap_or_default();
+        let broken = |error| Failure::bad(format!("{}: {error}", self.path().display()));
+        read_ignored(&ignored, &stamp).map_err(broken)
     }
 }
 

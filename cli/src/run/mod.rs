@@ -103,8 +103,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let program = Program::find(name)?;
     // Millions of events take seconds.
     let progress = progress::spinner(format!("reading {}", arguments.schedule.display()));
-    let schedule = read_schedule(&arguments.schedule, &program)?;
-    program.check_specialized_for(&schedule, arguments.order.into())?;
+    let mut schedule = read_schedule(&arguments.schedule, &program)?;
+    let ignored = program.check_specialized_for(&schedule, arguments.order.into())?;
+    schedule.schedule.leave_out(&ignored);
     let wanted = Wanted {
         on_divergence: arguments.on_divergence,
         stall: arguments.stall,

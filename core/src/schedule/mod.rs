@@ -42,7 +42,7 @@ use crate::hooks::{ObjectClass, Op};
 use crate::ids::{ProgramId, Seq, SiteId, ThreadId};
 pub use crate::rawlog::Phase;
 use crate::site::{Site, SiteKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 /// A run's synchronizations, in order.
@@ -157,6 +157,16 @@ pub struct Event {
     pub unwound: bool,
     /// How many of the calls that its thread's derived events began it was made inside of: see [`stack`].
     pub depth: u32,
+}
+
+impl Schedule {
+    /// Leaves synchronizations out: no run follows them. All others keep their numbers.
+    pub fn leave_out(&mut self, sites: &BTreeSet<SiteId>) {
+        for event in self.events.iter_mut().filter(|event| sites.contains(&event.site)) {
+            let (site, depth) = (event.site, event.depth);
+            *event = Event { site, depth, ..Event::new(event.thread, Op::derived) };
+        }
+    }
 }
 
 impl Event {

@@ -269,6 +269,7 @@ pub(crate) struct RawNode {
     pub(crate) first_edge: u32,
     pub(crate) otherwise: u32,
     pub(crate) not_done: u32,
+    pub(crate) escape: u32,
     pub(crate) flags: u8,
 }
 
@@ -278,6 +279,10 @@ pub(crate) mod node_flags {
     pub(crate) const SETS_FLAG: u8 = 1 << 1;
     pub(crate) const STARTS_OBJECT: u8 = 1 << 2;
     pub(crate) const OWN_FLAG: u8 = 1 << 3;
+    pub(crate) const LANDS_PASSING: u8 = 1 << 4;
+    pub(crate) const LANDS_ALL: u8 = 1 << 7;
+    pub(crate) const ESCAPE_IF_DONE: u8 = 1 << 5;
+    pub(crate) const ESCAPE_IF_NOT_DONE: u8 = 1 << 6;
 }
 
 /// `COV_NO_EDGE`.
@@ -384,6 +389,7 @@ extern "C" {
     pub(crate) fn cov_has_flag(module: LLVMModuleRef, flag: Text) -> bool;
 
     pub(crate) fn cov_flow(function: LLVMValueRef, visitor: *const FlowVisitor, context: *mut c_void);
+    pub(crate) fn cov_set_constant_argument(call: LLVMValueRef, argument: usize, value: u64);
     pub(crate) fn cov_constant_argument(call: LLVMValueRef, argument: usize, value: *mut u64) -> bool;
     pub(crate) fn cov_resumes(call: LLVMValueRef) -> u8;
     pub(crate) fn cov_argument_count(call: LLVMValueRef) -> usize;

@@ -79,6 +79,30 @@ pub struct Node<'m> {
     pub own_flag: bool,
     /// The thread that its call starts.
     pub start: Option<Start<'m>>,
+    /// Exceptions out of its calls that must not leave the function, and where they lead. Its calls are no invokes.
+    pub escape: Option<Escape>,
+    /// What lands in it, if its piece [lands](Piece::lands).
+    pub lands: Lands,
+}
+
+/// Which exceptions a copy of a landing pad lands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lands {
+    /// As the original.
+    Same,
+    /// Also those that the original lets pass to a handler: they go the way of those that no clause fits.
+    Passing,
+    /// All, also those for which there is no handler. None may go on to the caller from there.
+    All,
+}
+
+/// Exceptions that lead to a trap and do not leave their function.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Escape {
+    /// Where to.
+    pub trap: TrapId,
+    /// Which: all, or those that come with the call's flag set, or not set.
+    pub only_if_done: Option<bool>,
 }
 
 /// Where an edge goes.
@@ -470,6 +494,16 @@ impl<'m> Template<'m> {
 
     fn raw_node(&self, node: &Node<'m>, first_edge: u32) -> RawNode {
         let mut flags = if node.own_flag { node_flags::OWN_FLAG } else { 0 };
+        match node.lands {
+            Lands::Same => {}
+            Lands::Passing => flags |= node_flags::LANDS_PASSING,
+            Lands::All => flags |= node_flags::LANDS_ALL,
+        }
+        match node.escape.and_then(|escape| escape.only_if_done) {
+            None => {}
+            Some(true) => flags |= node_flags::ESCAPE_IF_DONE,
+            Some(false) => flags |= node_flags::ESCAPE_IF_NOT_DONE,
+        }
         let callee = match node.callee {
             Callee::Same => null_mut(),
             Callee::Function(function) => function.0,
@@ -500,6 +534,7 @@ impl<'m> Template<'m> {
             first_edge,
             otherwise: node.only_if.map_or(NO_EDGE, |(_, target)| target.raw()),
             not_done: node.not_done.map_or(NO_EDGE, Target::raw),
+            escape: node.escape.map_or(NO_EDGE, |escape| Target::Trap(escape.trap).raw()),
             flags,
         }
     }
@@ -520,10 +555,15 @@ impl<'m> Template<'m> {
                     Target::Trap(otherwise)
                 }
             });
-            let others = node.only_if.map(|(_, target)| target).into_iter().chain(node.not_done).chain(start);
+            let escape = node.escape.map(|escape| Target::Trap(escape.trap));
+            let others = node.only_if.map(|(_, target)| target).into_iter().chain(node.not_done);
+            let others = others.chain(start).chain(escape);
             assert!(node.next.iter().copied().chain(others).all(exists), "node {number}: targets");
             let directed = node.callee != Callee::Same || node.start.is_some() || node.only_if.is_some();
             assert!(piece_of.call.is_some() || !directed, "node {number}: no call");
+            assert!(piece_of.lands || node.lands == Lands::Same, "node {number}: no landing pad");
+            let asks = node.escape.is_some_and(|escape| escape.only_if_done.is_some());
+            assert!(matches!(node.callee, Callee::WithFlag(_)) || !asks, "node {number}: no flag");
             let is_invoke = piece_of.next.len() == 2 && self.pieces[piece_of.next[1].0 as usize].lands;
             assert!(
                 node.not_done.is_none() || is_invoke || node.next.len() == 1,

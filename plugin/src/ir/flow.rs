@@ -184,6 +184,12 @@ impl<'m> Inst<'m> {
         unsafe { bridge::cov_constant_argument(self.0, argument, &mut value) }.then_some(value)
     }
 
+    /// Makes an argument of this call, which is an integer constant, another.
+    pub fn set_constant_argument(self, argument: usize, value: u64) {
+        // SAFETY: see above; a call's first operands are its arguments.
+        unsafe { bridge::cov_set_constant_argument(self.0, argument, value) }
+    }
+
     /// Gives it a place in the source.
     pub fn set_place(self, place: Place<'m>) {
         // SAFETY: see above.

@@ -2,7 +2,7 @@
 //! not have synchronized, the landing pad is copied once more, to go on in either layer.
 
 use super::layers::{self, Product};
-use crate::ir::clone::{self, Body, Guards, Node, NodeId, PieceId, Target, Trap, TrapId};
+use crate::ir::clone::{self, Body, Guards, Lands, Node, NodeId, PieceId, Target, Trap, TrapId};
 use crate::ir::Function;
 use std::collections::HashMap;
 
@@ -51,6 +51,15 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
         }
     }
 
+    /// What lands in a copy of a landing pad; `must_stay`: nothing may leave the function there.
+    pub fn lands(&self, must_stay: bool) -> Lands {
+        match must_stay {
+            false => Lands::Same,
+            true if self.product.resumes => Lands::Passing,
+            true => Lands::All,
+        }
+    }
+
     /// Where exceptions land that come from a call of which only its flag says whether it was done.
     pub fn landing(&mut self, done: layers::Target, not_done: layers::Target, own_flag: bool) -> Target {
         let node = |target: layers::Target| match target {
@@ -65,6 +74,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             |node: Option<&layers::Node>, trap| node.and_then(|n| n.next.first().copied()).unwrap_or(trap);
         let (done, not_done) = (behind(done_node, done), behind(not_done_node, not_done));
         let (done, not_done) = (self.target(done), self.target(not_done));
+        let must_stay = [done_node, not_done_node].iter().flatten().any(|node| node.must_stay);
+        let lands = self.lands(must_stay);
         let number = NodeId((self.product.nodes.len() + self.landings.len()) as u32);
         let landing = *self.by_targets.entry((done, not_done)).or_insert(number);
         if landing == number {
@@ -76,6 +87,8 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 not_done: Some(not_done),
                 own_flag,
                 start: None,
+                escape: None,
+                lands,
             });
         }
         Target::Node(landing)

@@ -2,24 +2,25 @@
 
 use super::body::BodyBuilder;
 use super::graph::{Act, Callee, FunctionId};
+use super::ignored::Ignored;
 use super::items::{keep, Does, KeptFrames};
-use super::layers::{self, Role};
+use super::layers::{self, Role, Uncaught};
 use super::plan::{plan, DoesNotFit, Plan};
 use super::source::{Limit, Source};
 use super::stats::Stats;
 use super::words::Words;
-use super::{fits, glob, Options, SpecializeError};
+use super::{fits, Options, SpecializeError};
 use crate::instrument::instrument;
-use crate::ir::clone::{self, Body, Guards, Identity, Made, Node, Start, Trap};
+use crate::ir::clone::{self, Body, Escape, Guards, Identity, Made, Node, Start, Trap};
 use crate::ir::{Function, Global, Module};
 use crate::parameters::InstrumentOptions;
-use covsched_core::hooks::{Effect, Op};
+use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS};
 use covsched_core::schedule::frames::{FrameId, Frames};
 use covsched_core::schedule::{Event, Schedule};
 use covsched_core::site::SECTION;
 use covsched_core::stamp::{self, schedule_hash, Stamp};
 use covsched_core::{SiteId, ThreadId};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::time::Instant;
 
 /// Where objects point to in their vtable: behind the offset to the top and the type, in bytes.
@@ -35,19 +36,15 @@ pub fn specialize(
     options: &Options,
 ) -> Result<Stats, SpecializeError> {
     let begin = Instant::now();
-    let stamp = Stamp {
+    let mut stamp = Stamp {
         program: schedule.program_id,
         schedule: schedule_hash(schedule),
         order: options.order,
         // There is nothing else yet.
         control_only: true,
         unguarded: options.analysis_only,
+        ignored: 0,
     };
-    if module.has_flag(FLAG) {
-        // Once is enough: pipelines run passes again.
-        let is_same = Stamp::read(&module.section_data(stamp::SECTION).concat()) == Ok(stamp);
-        return if is_same { Ok(Stats::new(options.order)) } else { Err(SpecializeError::Specialized) };
-    }
     let tables = match fits::Tables::read(&module.section_data(SECTION))? {
         Some(tables) => tables,
         None => {
@@ -56,18 +53,24 @@ pub fn specialize(
             fits::Tables::read(&module.section_data(SECTION))?.ok_or(SpecializeError::NoSites)?
         }
     };
+    if module.has_flag(FLAG) {
+        // Once is enough: pipelines run passes again.
+        let made = |section| module.section_data(section).concat();
+        let left_out = Ignored::choose(&options.ignore_sites, &tables, schedule)?.synchronizations;
+        stamp.ignored = left_out.len() as u32;
+        let is_same = Stamp::read(&made(stamp::SECTION)) == Ok(stamp)
+            && stamp::read_ignored(&made(stamp::IGNORED_SECTION), &stamp) == Ok(left_out);
+        return if is_same { Ok(Stats::new(options.order)) } else { Err(SpecializeError::Specialized) };
+    }
     fits::check(schedule, &tables, options.program)?;
-    let ignored: HashSet<SiteId> = tables
-        .sites
-        .values()
-        .filter(|site| options.ignore_sites.iter().any(|glob| glob::fits_site(glob, site)))
-        .map(|site| site.id)
-        .collect();
+    let left_out = Ignored::choose(&options.ignore_sites, &tables, schedule)?;
+    let ignored = &left_out.sites;
+    stamp.ignored = left_out.synchronizations.len() as u32;
 
     let frames = Frames::of(schedule);
     let entries = schedule.threads.iter().filter_map(|thread| thread.entry);
     let items = frames.frames.iter().filter_map(|frame| Some(frame.items.first()?.site));
-    let mut source = Source::of(module, entries.chain(items), &ignored);
+    let mut source = Source::of(module, entries.chain(items), ignored);
     let kept = loop {
         let kept = keep(schedule, &frames, &source.program, &|site| source.function_of(site), &|site| {
             ignored.contains(&site)
@@ -100,12 +103,36 @@ pub fn specialize(
     if let Some(root) = kept.roots.first().copied().flatten() {
         source.function(kept.frames[root].function).forward_to(driver.frames[root]);
     }
-    count(schedule, &source, &kept, &plan, &ignored, &mut stats);
+    count(schedule, &source, &kept, &plan, ignored, &mut stats);
     drop_unused(source);
+    leave_out(module, &left_out.synchronizations);
     module.add_section_data("covsched.stamp", stamp::SECTION, &stamp.to_bytes(), true);
     module.set_flag(FLAG);
     stats.seconds.control = begin.elapsed().as_secs_f64();
     Ok(stats)
+}
+
+/// Tells the hooks of ignored sites, and the program that has them what those are.
+fn leave_out(module: Module<'_>, sites: &BTreeSet<SiteId>) {
+    if sites.is_empty() {
+        return;
+    }
+    let is_hook = |name: &str| HOOKS.iter().chain(CXX_HOOKS).any(|hook| hook.symbol == name);
+    let functions = module.functions();
+    let hooks = functions.iter().filter(|facts| is_hook(&facts.name));
+    let hooks: HashSet<Function<'_>> = hooks.map(|facts| facts.function).collect();
+    for facts in functions.iter().filter(|facts| facts.has_body()) {
+        for call in facts.function.calls() {
+            if !call.callee.is_some_and(|callee| hooks.contains(&callee)) {
+                continue;
+            }
+            let Some(last) = call.inst.argument_count().checked_sub(1) else { continue };
+            if call.inst.constant_argument(last).is_some_and(|site| sites.contains(&SiteId(site))) {
+                call.inst.set_constant_argument(last, SiteId::IGNORED.0);
+            }
+        }
+    }
+    module.add_section_data("covsched.ignored", stamp::IGNORED_SECTION, &stamp::ignored_bytes(sites), true);
 }
 
 fn refusal(misfit: &DoesNotFit, source: &Source<'_>, words: &Words<'_>) -> SpecializeError {
@@ -193,6 +220,8 @@ impl<'m> Driver<'_, 'm> {
         builder: &mut BodyBuilder<'_, 'm>,
     ) -> Node<'m> {
         let act = self.source.program.function(function).graph.piece(node.piece).act;
+        let lands = self.source.templates[function.index()].pieces[node.piece.index()].lands;
+        let must_stay = node.must_stay && lands;
         let mut made = Node {
             piece: clone::PieceId(node.piece.0),
             next: node.next.iter().map(|&target| builder.target(target)).collect(),
@@ -201,6 +230,8 @@ impl<'m> Driver<'_, 'm> {
             not_done: None,
             own_flag: node.passes_on,
             start: None,
+            escape: self.escape(node, builder),
+            lands: builder.lands(must_stay),
         };
         match (node.role, act) {
             (Role::Free, Act::Calls { callee: Callee::Function(callee), .. }) => {
@@ -221,6 +252,18 @@ impl<'m> Driver<'_, 'm> {
             _ => {}
         }
         made
+    }
+
+    /// Exceptions that leave the function while the schedule expects more of it.
+    fn escape(&self, node: &layers::Node, builder: &mut BodyBuilder<'_, 'm>) -> Option<Escape> {
+        let done = node.layer + u32::from(node.role == Role::Item);
+        let (layer, only_if_done) = match node.uncaught {
+            Uncaught::No => return None,
+            Uncaught::All => (done, None),
+            Uncaught::IfDone => (done, Some(true)),
+            Uncaught::IfNotDone => (node.layer, Some(false)),
+        };
+        Some(Escape { trap: builder.trap(layer), only_if_done })
     }
 
     fn call(

@@ -14,7 +14,7 @@
 //! ([`Graph::reach`], once a site and not once a segment). So the work is linear in the nodes that come out, however
 //! large the rest of the function is; pruning is left with sites that stand in several pieces.
 
-use super::graph::{Act, Callee, Goal, Graph, PieceId, Pieces, Ways};
+use super::graph::{Act, Callee, Goal, Graph, Leave, PieceId, Pieces, Ways};
 use covsched_core::SiteId;
 use std::rc::Rc;
 
@@ -54,6 +54,13 @@ pub struct FrameSteps<'a> {
     pub is_optional: bool,
 }
 
+impl FrameSteps<'_> {
+    /// Whether control may leave the function when so many of its items are done.
+    fn may_leave(&self, done: u32) -> bool {
+        done == self.steps.len() as u32 || (done == 0 && self.is_optional)
+    }
+}
+
 /// What a node does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
@@ -65,6 +72,20 @@ pub enum Role {
     Free,
     /// It is behind the end of the schedule, and runs as it is.
     AsIs,
+}
+
+/// Which exceptions that would leave the function out of a node's calls leave the schedule with that: it expects more of
+/// the function. (Those of an invoke land in it.)
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Uncaught {
+    /// None, or there are none.
+    No,
+    /// All.
+    All,
+    /// Those of a call that did its item.
+    IfDone,
+    /// Those of a call that did not.
+    IfNotDone,
 }
 
 /// Where control goes.
@@ -96,6 +117,10 @@ pub struct Node {
     /// In an optional frame: they are if this call does its own, which its callee says to the frame's caller, too. (An
     /// exception may come out of it and leave the frame at once.)
     pub passes_on: bool,
+    /// Exceptions that must not leave the function here.
+    pub uncaught: Uncaught,
+    /// The function must not be left in its layer: more is expected of it.
+    pub must_stay: bool,
 }
 
 /// What a frame's clone is made of.
@@ -109,6 +134,8 @@ pub struct Product {
     pub ends: bool,
     /// Items that their callee may not have done, by number.
     pub uncertain: Vec<u32>,
+    /// Exceptions that landed in it may go on to its caller.
+    pub resumes: bool,
 }
 
 /// Why a frame does not fit its function.
@@ -189,12 +216,12 @@ struct Draft {
     leaves: Ways,
     ends: bool,
     /// Leaves the function without its item.
-    leaves_skipped: bool,
+    leaves_skipped: Ways,
 }
 
 impl Draft {
     fn accepts(&self) -> bool {
-        self.leaves != Ways::NONE || self.ends || self.leaves_skipped
+        self.leaves != Ways::NONE || self.ends || self.leaves_skipped != Ways::NONE
     }
 
     fn edges(&self) -> impl Iterator<Item = NodeId> + '_ {
@@ -215,7 +242,7 @@ pub fn product(graph: &Graph, frame: FrameSteps<'_>, scratch: &mut Scratch) -> R
     let mut search = Search { graph, frame, scratch, drafts: Vec::new(), is_over: false };
     search.forward()?;
     let drafts = search.drafts;
-    Ok(prune(frame, drafts))
+    Ok(prune(graph, frame, drafts))
 }
 
 struct Search<'a> {
@@ -324,7 +351,7 @@ impl Search<'_> {
             otherwise: None,
             leaves: Ways::NONE,
             ends: false,
-            leaves_skipped: false,
+            leaves_skipped: Ways::NONE,
         });
         node
     }
@@ -342,13 +369,13 @@ impl Search<'_> {
         let graph = self.graph;
         let Draft { piece: number, layer, role, .. } = self.drafts[node.index()];
         let (piece, last) = (graph.piece(number), self.frame.steps.len() as u32);
-        let is_optional = self.frame.is_optional;
-        let may_leave = |layer: u32| layer == last || (layer == 0 && is_optional);
+        let frame = self.frame;
+        let may_leave = |layer: u32| frame.may_leave(layer);
         let slots = vec![None; piece.next.len()];
         if role == Role::Item {
             let step = self.frame.steps[layer as usize];
             let leaves = if layer + 1 == last { piece.leaves(step.done) } else { Ways::NONE };
-            let leaves_skipped = may_leave(layer) && piece.leaves(step.skipped) != Ways::NONE;
+            let leaves_skipped = if may_leave(layer) { piece.leaves(step.skipped) } else { Ways::NONE };
             let (mut next, mut skipped) = (slots.clone(), slots);
             for (slot, target) in piece.successors(step.done) {
                 arrivals.push(target);
@@ -423,7 +450,7 @@ fn live(drafts: &[Draft]) -> Vec<bool> {
 }
 
 /// Takes what does not lead to acceptance out.
-fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
+fn prune(graph: &Graph, frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
     let mut live = live(&drafts);
     let mut uncertain: Vec<u32> = Vec::new();
     for node in 0..drafts.len() {
@@ -433,19 +460,19 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
         let draft = &drafts[node];
         let is_live = |target: &Option<NodeId>| target.is_some_and(|node| live[node.index()]);
         let is_done = draft.leaves != Ways::NONE || draft.ends || draft.next.iter().any(is_live);
-        let is_skipped = draft.leaves_skipped || draft.skipped.iter().any(is_live);
+        let is_skipped = draft.leaves_skipped != Ways::NONE || draft.skipped.iter().any(is_live);
         if !is_done {
             // To do the item here leads nowhere. Through a pointer any function is called as it is then: the node
             // takes the place of the other one.
-            let next = match draft.otherwise {
+            let (next, leaves) = match draft.otherwise {
                 Some(free) => {
                     live[free.index()] = false;
-                    drafts[free.index()].next.clone()
+                    (drafts[free.index()].next.clone(), drafts[free.index()].leaves)
                 }
-                None => draft.skipped.clone(),
+                None => (draft.skipped.clone(), draft.leaves_skipped),
             };
             let draft = &mut drafts[node];
-            (draft.role, draft.next, draft.otherwise) = (Role::Free, next, None);
+            (draft.role, draft.next, draft.leaves, draft.otherwise) = (Role::Free, next, leaves, None);
             draft.skipped.clear();
         } else if is_skipped {
             uncertain.push(draft.layer);
@@ -462,7 +489,7 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
         Some(node) => Target::Node(numbers[node.index()]),
         None => Target::Trap(layer),
     };
-    let mut product = Product { nodes: Vec::new(), ways: Ways::NONE, ends: false, uncertain };
+    let mut product = Product { nodes: Vec::new(), ways: Ways::NONE, ends: false, uncertain, resumes: false };
     for draft in drafts.iter().zip(&live).filter(|(_, &live)| live).map(|(draft, _)| draft) {
         let is_item = draft.role == Role::Item;
         let is_uncertain = is_item && product.uncertain.binary_search(&draft.layer).is_ok();
@@ -477,6 +504,8 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
             otherwise: draft.otherwise.filter(|_| is_item).map(|free| target(Some(free), draft.layer)),
             begins: frame.is_optional && is_item && draft.layer == 0 && !is_uncertain,
             passes_on: frame.is_optional && is_uncertain && draft.layer == 0,
+            uncaught: uncaught(graph, frame, draft, is_uncertain),
+            must_stay: draft.role != Role::AsIs && !frame.may_leave(draft.layer),
         };
         // An optional frame that did nothing comes back in other ways, which its caller knows.
         if after == frame.steps.len() as u32 {
@@ -484,9 +513,39 @@ fn prune(frame: FrameSteps<'_>, mut drafts: Vec<Draft>) -> Product {
             product.ways.unwinds |= draft.leaves.unwinds;
         }
         product.ends |= draft.ends;
+        let may_resume = draft.leaves.unwinds || draft.role == Role::AsIs;
+        product.resumes |= may_resume && graph.piece(draft.piece).leaves == Some(Leave::Unwinds);
         product.nodes.push(node);
     }
     product
+}
+
+/// Which exceptions leave the schedule with the function. A callee that is cloned lets none out that is not expected.
+fn uncaught(graph: &Graph, frame: FrameSteps<'_>, draft: &Draft, is_uncertain: bool) -> Uncaught {
+    let piece = graph.piece(draft.piece);
+    if !piece.may_unwind || piece.is_invoke || draft.role == Role::AsIs {
+        return Uncaught::No;
+    }
+    let is_clone = |is_pointer| match piece.act {
+        Act::Calls { callee: Callee::Function(_), .. } => true,
+        Act::Calls { callee: Callee::Pointer, .. } => is_pointer,
+        _ => false,
+    };
+    let Some(step) = frame.steps.get(draft.layer as usize).filter(|_| draft.role == Role::Item) else {
+        let comes = match piece.act {
+            Act::Calls { free, .. } if draft.role == Role::Free => free.unwinds || !is_clone(false),
+            _ => true,
+        };
+        return if comes && !draft.leaves.unwinds { Uncaught::All } else { Uncaught::No };
+    };
+    let leaves_done = (step.done.unwinds || !is_clone(true)) && !draft.leaves.unwinds && !draft.ends;
+    let leaves_skipped = is_uncertain && step.skipped.unwinds && !draft.leaves_skipped.unwinds;
+    match (leaves_done, leaves_skipped) {
+        (false, false) => Uncaught::No,
+        (false, true) => Uncaught::IfNotDone,
+        (true, false) if is_uncertain => Uncaught::IfDone,
+        (true, _) => Uncaught::All,
+    }
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ pub mod driver;
 pub mod fits;
 pub mod glob;
 pub mod graph;
+pub mod ignored;
 pub mod items;
 pub mod layers;
 pub mod plan;
@@ -114,6 +115,14 @@ pub enum SpecializeError {
         what: String,
         /// The function that cannot.
         function: String,
+    },
+    /// A wait and what wakes it belong together.
+    #[error("{ignored} is ignored and {kept} is not, but one wakes the other: ignore both or neither")]
+    HalfIgnored {
+        /// Left out.
+        ignored: String,
+        /// Not left out.
+        kept: String,
     },
     /// The program uses a name of covsched's.
     #[error("the program declares {0}, a function of covsched's runtime, with another type")]

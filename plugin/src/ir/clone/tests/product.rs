@@ -71,6 +71,8 @@ pub(super) fn straighten<'m>(
             only_if: None,
             not_done: None,
             own_flag: false,
+            escape: None,
+            lands: Lands::Same,
             start: None,
         })
         .collect();

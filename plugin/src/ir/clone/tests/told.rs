@@ -15,6 +15,8 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         only_if: None,
         not_done: None,
         own_flag: false,
+        escape: None,
+        lands: Lands::Same,
         start: None,
     });
     Body {
