@@ -13,7 +13,8 @@ use crate::run::OrderName;
 use crate::say::say;
 use crate::schedule_file::{self, ScheduleFile};
 use crate::whole_program::{describe, read_app};
-use covsched::specialize::{specialize, Options};
+use covsched::specialize::driver::FLAG;
+use covsched::specialize::{specialize, Options, SpecializeError};
 use covsched_core::schedule::legal;
 use covsched_core::ProgramId;
 use std::ffi::OsString;
@@ -74,6 +75,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         ignore_sites: arguments.ignore_sites.clone(),
         program: executable_id(&arguments.app)?,
     };
+    if program.module().has_flag(FLAG) {
+        let error = SpecializeError::Specialized;
+        return Err(Failure::bad(format!("{}: {error}", arguments.app.display())));
+    }
     let stats = specialize(program.module(), &file.schedule, &options).map_err(|error| {
         Failure::bad(demangle_all(&format!("{}: {}: {error}", arguments.app.display(), file.name)))
     })?;

@@ -6,6 +6,8 @@
 // where ways meet it is a PHI, if it is read from there on. Most of these have one value and go at the end. (LLVM's
 // promotion of memory does the same, and took three quarters of the time: it looks at all blocks for each slot.)
 
+#include "clone_debug.h"
+#include "clone_parts.h"
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -17,6 +19,8 @@
 #include "template.h"
 
 using namespace llvm;
+using covsched::CloneMark;
+using covsched::DebugInfo;
 using covsched::None;
 using covsched::Piece;
 using covsched::Step;
@@ -24,76 +28,8 @@ using covsched::str;
 
 namespace {
 
-/// Names the function that a clone was made from, the thread and the frame.
-constexpr const char *CloneMark = "covsched.clone";
-
 /// More cases than this are not excluded one by one where a switch's default is all that is live.
 constexpr unsigned MostCases = 16;
-
-/// A clone's own debug info.
-class DebugInfo {
-public:
-  DebugInfo(const CovTemplate &T, Function &Clone) : T(T) {
-    if (T.Local.empty())
-      return;
-    New.reserve(T.Local.size());
-    LLVMContext &Context = Clone.getContext();
-    auto *Program = cast<DISubprogram>(T.Local.front());
-    DISubprogram *Own = MDNode::replaceWithDistinct(Program->clone());
-    Own->replaceLinkageName(MDString::get(Context, Clone.getName()));
-    New.push_back(Own);
-    for (MDNode *Node : drop_begin(T.Local))
-      New.push_back(copyOf(*Node));
-    if (auto *Retained = cast_or_null<MDNode>(Program->getRawRetainedNodes()); Retained && Retained->getNumOperands()) {
-      SmallVector<Metadata *, 16> Nodes;
-      for (const MDOperand &Part : Retained->operands())
-        Nodes.push_back(map(Part.get()));
-      constexpr unsigned RetainedNodes = 7;
-      assert(Program->getOperand(RetainedNodes) == Retained);
-      Own->replaceOperandWith(RetainedNodes, MDTuple::get(Context, Nodes));
-    }
-    Clone.setSubprogram(Own);
-    Artificial = DILocation::get(Context, 0, 0, Own);
-  }
-
-  MDNode *at(uint32_t Place) const { return New[Place]; }
-  /// For what no line of the source says.
-  DILocation *artificial() const { return Artificial; }
-
-  Metadata *map(Metadata *Node) const {
-    auto Found = T.LocalPlaces.find(Node);
-    return Found == T.LocalPlaces.end() || Found->second == None ? Node : New[Found->second];
-  }
-
-private:
-  const CovTemplate &T;
-  std::vector<MDNode *> New;
-  DILocation *Artificial = nullptr;
-
-  MDNode *copyOf(const MDNode &Node) {
-    LLVMContext &Context = Node.getContext();
-    if (auto *Location = dyn_cast<DILocation>(&Node)) {
-      Metadata *Scope = map(Location->getRawScope()), *At = map(Location->getRawInlinedAt());
-      return Location->isDistinct() ? DILocation::getDistinct(Context, Location->getLine(), Location->getColumn(),
-                                                              Scope, At, Location->isImplicitCode())
-                                    : DILocation::get(Context, Location->getLine(), Location->getColumn(), Scope, At,
-                                                      Location->isImplicitCode());
-    }
-    TempMDNode Copy = Node.clone();
-    for (unsigned I = 0; I < Copy->getNumOperands(); ++I) {
-      Metadata *Old = Node.getOperand(I);
-      if (Old && Old != &Node)
-        Copy->replaceOperandWith(I, map(Old));
-    }
-    if (!Node.isDistinct())
-      return MDNode::replaceWithUniqued(std::move(Copy));
-    MDNode *Result = MDNode::replaceWithDistinct(std::move(Copy));
-    // A loop's id names itself.
-    if (Node.getNumOperands() && Node.getOperand(0) == &Node)
-      Result->replaceOperandWith(0, Result);
-    return Result;
-  }
-};
 
 /// Slots' values at a place; null where nothing was stored.
 using SlotValues = std::vector<Value *>;
@@ -121,7 +57,7 @@ public:
     for (BasicBlock *Trap : TrapBlocks)
       moveToEnd(Trap);
     finishFrame();
-    cleanPhis();
+    covsched::cleanPhis(Phis);
   }
 
 private:
@@ -242,69 +178,6 @@ private:
       }
     }
     return Block;
-  }
-
-  /// Takes away PHIs that have one value (Braun and others, Simple and Efficient Construction of SSA Form, 2013), and
-  /// those that nothing reads.
-  void cleanPhis() {
-    DenseMap<Value *, Value *> Same;
-    auto resolve = [&](Value *V) {
-      Value *Last = V;
-      for (auto Found = Same.find(Last); Found != Same.end(); Found = Same.find(Last))
-        Last = Found->second;
-      // The next one finds it at once.
-      for (auto Found = Same.find(V); Found != Same.end() && Found->second != Last; Found = Same.find(V)) {
-        V = Found->second;
-        Found->second = Last;
-      }
-      return Last;
-    };
-    // In the order of control one round finds nearly all; what further ones would find is only not as tidy.
-    constexpr unsigned Rounds = 4;
-    bool Changed = true;
-    for (unsigned Round = 0; Changed && Round < Rounds; ++Round) {
-      Changed = false;
-      for (PHINode *Phi : Phis) {
-        if (Same.count(Phi))
-          continue;
-        Value *Only = nullptr;
-        bool Several = false;
-        for (Value *Incoming : Phi->incoming_values()) {
-          Value *Own = resolve(Incoming);
-          if (Own == Phi || Own == Only)
-            continue;
-          Several = Only != nullptr;
-          if (Several)
-            break;
-          Only = Own;
-        }
-        if (Several || !Only)
-          continue;
-        Same[Phi] = Only;
-        Changed = true;
-      }
-    }
-    for (PHINode *Phi : Phis)
-      if (Same.count(Phi))
-        Phi->replaceAllUsesWith(resolve(Phi));
-    SmallPtrSet<PHINode *, 32> Read;
-    SmallVector<PHINode *, 32> Work;
-    for (PHINode *Phi : Phis)
-      if (any_of(Phi->users(), [](User *Who) { return !isa<PHINode>(Who); }) && Read.insert(Phi).second)
-        Work.push_back(Phi);
-    while (!Work.empty())
-      for (Value *Incoming : Work.pop_back_val()->incoming_values())
-        if (auto *Phi = dyn_cast<PHINode>(Incoming); Phi && Read.insert(Phi).second)
-          Work.push_back(Phi);
-    for (PHINode *Phi : Phis)
-      if (!Read.contains(Phi))
-        Phi->dropAllReferences();
-    for (PHINode *Phi : Phis)
-      if (!Read.contains(Phi)) {
-        if (Phi->isUsedByMetadata())
-          Phi->replaceAllUsesWith(PoisonValue::get(Phi->getType()));
-        Phi->eraseFromParent();
-      }
   }
 
   /// Where an edge out of the schedule goes.
@@ -736,125 +609,17 @@ private:
 
   /// Puts a call in its place that has the flag behind the function's own parameters.
   CallBase *giveFlag(const CovNode &Told, CallBase &Call, Function &Callee) {
-    IRBuilder<> Builder(&Call);
     Value *Flag = flagOf(Told);
     // Its own is not set yet: nothing was done before.
     if (!(Told.flags & COV_OWN_FLAG))
-      Builder.CreateStore(Builder.getInt8(0), Flag);
-    FunctionType *Own = Call.getFunctionType();
-    unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());
-    SmallVector<Type *, 8> Types(Own->params());
-    SmallVector<Value *, 8> Args(Call.args());
-    Types.insert(Types.begin() + std::min<size_t>(At, Types.size()), Flag->getType());
-    Args.insert(Args.begin() + At, Flag);
-    AttributeList Old = Call.getAttributes();
-    SmallVector<AttributeSet, 8> ArgAttributes;
-    for (unsigned I = 0; I < Call.arg_size(); ++I)
-      ArgAttributes.push_back(Old.getParamAttrs(I));
-    ArgAttributes.insert(ArgAttributes.begin() + At, AttributeSet());
-    SmallVector<OperandBundleDef, 1> Bundles;
-    Call.getOperandBundlesAsDefs(Bundles);
-    auto *Type = FunctionType::get(Own->getReturnType(), Types, Own->isVarArg());
-    CallBase *New;
-    if (auto *Invoke = dyn_cast<InvokeInst>(&Call)) {
-      New = InvokeInst::Create(Type, &Callee, Invoke->getNormalDest(), Invoke->getUnwindDest(), Args, Bundles, "",
-                               &Call);
-    } else {
-      auto *Plain = CallInst::Create(Type, &Callee, Args, Bundles, "", &Call);
-      // The flag is in this function's frame.
-      Plain->setTailCallKind(CallInst::TCK_None);
-      New = Plain;
-    }
-    New->setCallingConv(Call.getCallingConv());
-    New->setAttributes(AttributeList::get(Context, Old.getFnAttrs(), Old.getRetAttrs(), ArgAttributes));
-    New->copyMetadata(Call);
-    New->setDebugLoc(Call.getDebugLoc());
-    Call.eraseFromParent();
-    return New;
+      new StoreInst(ConstantInt::get(Type::getInt8Ty(Context), 0), Flag, &Call);
+    return covsched::withArgument(Call, Callee, *Flag);
   }
 };
 
-FunctionType *typeWithFlag(const Function &F) {
-  FunctionType *Own = F.getFunctionType();
-  SmallVector<Type *, 8> Types(Own->params());
-  Types.push_back(PointerType::get(F.getContext(), F.getParent()->getDataLayout().getAllocaAddrSpace()));
-  return FunctionType::get(Own->getReturnType(), Types, Own->isVarArg());
-}
-
 }  // namespace
 
-extern "C" {
-
-LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, int32_t frame, bool flag) {
-  Function &F = copy->Original;
-  LLVMContext &Context = F.getContext();
-  FunctionType *Type = flag ? typeWithFlag(F) : F.getFunctionType();
-  Function *Clone =
-      Function::Create(Type, GlobalValue::ExternalLinkage, F.getAddressSpace(), str(name), F.getParent());
-  Clone->copyAttributesFrom(&F);
-  Clone->setLinkage(GlobalValue::InternalLinkage);
-  Clone->setDSOLocal(true);
-  Clone->setComdat(nullptr);
-  if (F.hasOptNone()) {
-    Clone->removeFnAttr(Attribute::OptimizeNone);
-    Clone->removeFnAttr(Attribute::NoInline);
-  }
-  // It may come to a trap, which ends the process.
-  Clone->removeFnAttr(Attribute::Memory);
-  Clone->removeFnAttr(Attribute::WillReturn);
-  Clone->removeFnAttr(Attribute::NoSync);
-  Clone->removeFnAttr(Attribute::NoFree);
-  Clone->removeFnAttr(Attribute::Speculatable);
-  // An allocation that nobody uses may be taken out, but not what the schedule has in it.
-  Clone->removeFnAttr(Attribute::AllocKind);
-  Clone->removeFnAttr(Attribute::AllocSize);
-  Clone->removeFnAttr("alloc-family");
-  SmallVector<std::pair<unsigned, MDNode *>, 4> Attached;
-  F.getAllMetadata(Attached);
-  for (auto [Kind, Node] : Attached)
-    if (Kind != LLVMContext::MD_dbg && Kind != LLVMContext::MD_prof)
-      Clone->addMetadata(Kind, *Node);
-  auto number = [&](int32_t Value) {
-    return ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(Context), Value, true));
-  };
-  Clone->setMetadata(CloneMark, MDNode::get(Context, {MDString::get(Context, F.getName()), number(thread),
-                                                      number(frame)}));
-  return wrap(Clone);
-}
-
-void cov_clone_make(CovTemplate *copy, LLVMValueRef clone, const CovBody *body, CovMade *made) {
+extern "C" void cov_clone_make(CovTemplate *copy, LLVMValueRef clone, const CovBody *body, CovMade *made) {
   *made = {};
   Cloner(*copy, *unwrap<Function>(clone), *body, *made).run();
 }
-
-LLVMValueRef cov_clone_vtable(LLVMValueRef vtable, CovText name, LLVMValueRef method, LLVMValueRef with) {
-  auto *Old = dyn_cast<GlobalVariable>(unwrap(vtable));
-  if (!Old || !Old->hasInitializer())
-    return nullptr;
-  bool Found = false;
-  auto replace = [&](auto &Self, Constant *C) -> Constant * {
-    if (C == unwrap(method)) {
-      Found = true;
-      return unwrap<Constant>(with);
-    }
-    if (!isa<ConstantStruct>(C) && !isa<ConstantArray>(C))
-      return C;
-    SmallVector<Constant *, 8> Parts;
-    for (Use &Part : C->operands())
-      Parts.push_back(Self(Self, cast<Constant>(Part.get())));
-    if (auto *Struct = dyn_cast<ConstantStruct>(C))
-      return ConstantStruct::get(Struct->getType(), Parts);
-    return ConstantArray::get(cast<ConstantArray>(C)->getType(), Parts);
-  };
-  Constant *Table = replace(replace, Old->getInitializer());
-  if (!Found)
-    return nullptr;
-  auto *New = new GlobalVariable(*Old->getParent(), Table->getType(), true, GlobalValue::InternalLinkage, Table,
-                                 str(name), nullptr, Old->getThreadLocalMode(), Old->getAddressSpace());
-  New->setAlignment(Old->getAlign());
-  New->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-  New->copyMetadata(Old, 0);
-  return wrap(New);
-}
-
-}  // extern "C"

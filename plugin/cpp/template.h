@@ -35,6 +35,9 @@ struct Step {
 
 constexpr uint32_t None = UINT32_MAX;
 
+/// Names the function that a clone was made from, the thread and the frame.
+constexpr const char *CloneMark = "covsched.clone";
+
 /// A block, and the block between an invoke and its normal successor, where the result is stored.
 struct Piece {
   llvm::BasicBlock *Block;

@@ -117,6 +117,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         check_writable(output)?;
     }
     let mut session = Session::new(&program, rest, &schedule, arguments.order.into(), settings, arguments)?;
+    session.leaves_out = !ignored.is_empty();
     progress.finish_and_clear();
     if arguments.check || arguments.repeat.is_some() {
         return repeat::run(&mut session, arguments.repeat.unwrap_or(1), arguments.check);

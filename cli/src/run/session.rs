@@ -29,6 +29,8 @@ pub struct Session<'a> {
     pub file: &'a ScheduleFile,
     pub order: Order,
     pub settings: Enforcing,
+    /// Synchronizations are left out of the schedule: the program does not know which calls led to them either.
+    pub leaves_out: bool,
     /// By thread: indices of its events that are steps.
     steps: Vec<Vec<usize>>,
     /// Until it is in its file.
@@ -79,6 +81,7 @@ impl<'a> Session<'a> {
             file,
             order,
             settings,
+            leaves_out: false,
             steps: steps(&file.schedule),
             plan: compile(&file.schedule, order, &Statics::of(program)),
             raw_dir: arguments.raw_dir.as_deref(),

@@ -52,7 +52,15 @@ impl fmt::Display for Difference {
 /// Whether `actual` is the same schedule as `expected` under an order; else the first difference. Both have passed
 /// verify.
 pub fn compare(expected: &Schedule, actual: &Schedule, order: Order) -> Result<(), Difference> {
-    let (expected, actual) = (Side::new(expected), Side::new(actual));
+    compare_sides(Side::new(expected, false), Side::new(actual, false), order)
+}
+
+/// The same, whatever the calls were: where synchronizations are left out, the calls that led to them are, too.
+pub fn compare_steps(expected: &Schedule, actual: &Schedule, order: Order) -> Result<(), Difference> {
+    compare_sides(Side::new(expected, true), Side::new(actual, true), order)
+}
+
+fn compare_sides(expected: Side<'_>, actual: Side<'_>, order: Order) -> Result<(), Difference> {
     let comparison = Comparison::new(&expected, &actual);
     comparison.threads()?;
     comparison.objects()?;
@@ -79,14 +87,16 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(schedule: &'a Schedule) -> Self {
+    fn new(schedule: &'a Schedule, only_steps: bool) -> Self {
         let mut events = vec![Vec::new(); schedule.threads.len()];
         let mut joined = vec![false; schedule.threads.len()];
         let mut places = Vec::with_capacity(schedule.events.len());
         for (index, event) in schedule.events.iter().enumerate() {
             let own: &mut Vec<usize> = &mut events[event.thread.0 as usize];
             places.push(own.len());
-            own.push(index);
+            if is_step(event) || !only_steps {
+                own.push(index);
+            }
             if matches!(event.op.effect(), Effect::Join | Effect::TryJoin) && event.result == Some(0) {
                 event.child.into_iter().for_each(|child| joined[child.0 as usize] = true);
             }

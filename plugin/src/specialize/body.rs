@@ -12,6 +12,7 @@ pub struct BodyBuilder<'a, 'm> {
     words: Box<dyn Fn(u32) -> Trap + 'a>,
     traps: Vec<Trap>,
     by_layer: HashMap<u32, TrapId>,
+    by_words: HashMap<Trap, TrapId>,
     /// Come after the product's own.
     landings: Vec<Node<'m>>,
     by_targets: HashMap<(Target, Target), NodeId>,
@@ -25,6 +26,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             words: Box::new(words),
             traps: Vec::new(),
             by_layer: HashMap::new(),
+            by_words: HashMap::new(),
             landings: Vec::new(),
             by_targets: HashMap::new(),
         }
@@ -39,6 +41,14 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
     pub fn trap(&mut self, layer: u32) -> TrapId {
         *self.by_layer.entry(layer).or_insert_with(|| {
             self.traps.push((self.words)(layer));
+            TrapId(self.traps.len() as u32 - 1)
+        })
+    }
+
+    /// The trap that says this.
+    pub fn trap_saying(&mut self, trap: Trap) -> TrapId {
+        *self.by_words.entry(trap).or_insert_with_key(|trap| {
+            self.traps.push(trap.clone());
             TrapId(self.traps.len() as u32 - 1)
         })
     }

@@ -11,7 +11,7 @@ use super::stats::Stats;
 use super::words::Words;
 use super::{fits, Options, SpecializeError};
 use crate::instrument::instrument;
-use crate::ir::clone::{self, Body, Escape, Guards, Identity, Made, Node, Start, Trap};
+use crate::ir::clone::{self, Body, Escape, Guards, Identity, Made, Node, Start};
 use crate::ir::{Function, Global, Module};
 use crate::parameters::InstrumentOptions;
 use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS};
@@ -80,7 +80,7 @@ pub fn specialize(
         }
         source.program.leave_calls(&kept.misnamed);
     };
-    let words = Words { schedule, kept: &kept };
+    let words = Words { schedule, kept: &kept, sites: &tables.sites };
     let plan = plan(schedule, &source.program, &kept).map_err(|misfit| refusal(&misfit, &source, &words))?;
     let not_covered = module.not_covered().ok_or(SpecializeError::SymbolTaken("covsched_not_covered"))?;
 
@@ -103,7 +103,7 @@ pub fn specialize(
     if let Some(root) = kept.roots.first().copied().flatten() {
         source.function(kept.frames[root].function).forward_to(driver.frames[root]);
     }
-    count(schedule, &source, &kept, &plan, ignored, &mut stats);
+    count(&words, &source, &plan, ignored, &mut stats);
     drop_unused(source);
     leave_out(module, &left_out.synchronizations);
     module.add_section_data("covsched.stamp", stamp::SECTION, &stamp.to_bytes(), true);
@@ -192,8 +192,8 @@ impl<'m> Driver<'_, 'm> {
             add(stats, self.source.templates[function.index()].make_clone(self.frames[place], &body));
         }
         for (&function, product) in &self.plan.free {
-            let name = crate::demangle(&self.source.program.function(function).name);
-            let trap = |_| Trap { expected: SiteId::NONE, text: format!("no synchronization in {name}") };
+            let (words, name) = (self.words, &self.source.program.function(function).name);
+            let trap = move |_| words.nothing(name, &[]);
             let body = self.body(function, None, BodyBuilder::new(product, trap), false);
             add(stats, self.source.templates[function.index()].make_clone(self.free[&function], &body));
         }
@@ -233,6 +233,9 @@ impl<'m> Driver<'_, 'm> {
             escape: self.escape(node, builder),
             lands: builder.lands(must_stay),
         };
+        if place.is_none() {
+            self.name_traps(function, node, builder, &mut made);
+        }
         match (node.role, act) {
             (Role::Free, Act::Calls { callee: Callee::Function(callee), .. }) => {
                 if let Some(&free) = self.free.get(&callee) {
@@ -252,6 +255,25 @@ impl<'m> Driver<'_, 'm> {
             _ => {}
         }
         made
+    }
+
+    /// In a clone without synchronization traps say which one would come.
+    fn name_traps(
+        &self,
+        function: FunctionId,
+        node: &layers::Node,
+        builder: &mut BodyBuilder<'_, 'm>,
+        made: &mut Node<'m>,
+    ) {
+        let function = self.source.program.function(function);
+        let next = &function.graph.piece(node.piece).next;
+        for ((to, made), &piece) in node.next.iter().zip(&mut made.next).zip(next) {
+            if matches!(to, layers::Target::Trap(_)) {
+                let instead = function.graph.first_after(false, &[piece]);
+                *made =
+                    clone::Target::Trap(builder.trap_saying(self.words.nothing(&function.name, &instead)));
+            }
+        }
     }
 
     /// Exceptions that leave the function while the schedule expects more of it.
@@ -339,14 +361,8 @@ fn add(stats: &mut Stats, made: Made) {
     stats.guards += made.guards;
 }
 
-fn count(
-    schedule: &Schedule,
-    source: &Source<'_>,
-    kept: &KeptFrames,
-    plan: &Plan,
-    ignored: &HashSet<SiteId>,
-    stats: &mut Stats,
-) {
+fn count(words: &Words<'_>, source: &Source<'_>, plan: &Plan, ignored: &HashSet<SiteId>, stats: &mut Stats) {
+    let (schedule, kept) = (words.schedule, words.kept);
     let functions = source.program.functions();
     let mut in_clone: Vec<Vec<bool>> = vec![Vec::new(); functions.len()];
     let products =
@@ -368,6 +384,14 @@ fn count(
     let events = schedule.events.iter().filter(counts);
     stats.ignored = events.clone().filter(|event| ignored.contains(&event.site)).count();
     stats.outside = events.count().saturating_sub(stats.ignored + kept.events);
+    stats.calls_left = kept.left.values().sum();
+    let left = kept.left.iter().map(|(&site, times)| {
+        format!(
+            "the call of {} runs as it is ({times} times in the schedule): what synchronized in it is not what it \
+             calls by name, so the schedule does not say how it was called",
+            words.site(site)
+        )
+    });
     stats.limits = source
         .limits
         .iter()
@@ -379,6 +403,7 @@ fn count(
             };
             format!("{}{place} runs as it is: {reason}", crate::demangle(name))
         })
+        .chain(left)
         .collect();
 }
 

@@ -12,7 +12,7 @@ use covsched_core::schedule::frames::{Action, FrameId, Frames, Item};
 use covsched_core::schedule::{Event, Schedule};
 use covsched_core::site::SiteKind;
 use covsched_core::{Seq, SiteId, ThreadId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a step is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,6 +70,9 @@ pub struct KeptFrames {
     pub events: usize,
     /// Calls of functions by name in which others than those synchronized: they are to be left as they are.
     pub misnamed: BTreeSet<(FunctionId, SiteId)>,
+    /// Calls in which something synchronized, and which are left as they are: how often. The frames in them are no part
+    /// of the call stack.
+    pub left: BTreeMap<SiteId, usize>,
 }
 
 /// Chooses. `function_of` gives the function in which a site stands, if it can be cloned; `is_ignored` knows what
@@ -142,6 +145,17 @@ impl Choice<'_> {
         }
     }
 
+    /// A call whose frame is not the one that the program names, or is none that can be cloned.
+    fn leaves(&self, frame: usize, item: &Item) -> bool {
+        let Action::Called(callee) = item.action else { return false };
+        if self.functions[frame].is_none() || (self.is_ignored)(item.site) || self.keeps(frame, item) {
+            return false;
+        }
+        let callee = callee.map(|FrameId(callee)| callee as usize);
+        // A call of which nothing is left was left out, if it is of a function that could be cloned.
+        !callee.is_some_and(|callee| self.functions[callee].is_some() && self.counts[callee] == 0)
+    }
+
     fn misnamed(&self) -> BTreeSet<(FunctionId, SiteId)> {
         let mut found = BTreeSet::new();
         for (function, frame) in self.functions.iter().zip(&self.frames.frames) {
@@ -168,6 +182,7 @@ impl Choice<'_> {
             roots: vec![None; threads],
             events: 0,
             misnamed: self.misnamed(),
+            left: BTreeMap::new(),
         };
         let mut is_made = vec![false; threads];
         is_made[0] = true;
@@ -176,6 +191,9 @@ impl Choice<'_> {
         let mut ends = vec![false; threads];
         for (number, frame) in self.frames.frames.iter().enumerate() {
             let thread = frame.thread.0 as usize;
+            for item in frame.items.iter().filter(|item| self.leaves(number, item)) {
+                *kept.left.entry(item.site).or_default() += 1;
+            }
             let (is_kept, caller) = match frame.caller {
                 None => (is_made[thread], None),
                 Some(_) => (calls[number].is_some(), calls[number]),

@@ -47,6 +47,9 @@ pub struct Stats {
     pub outside: usize,
     /// Synchronizations that the user left out.
     pub ignored: usize,
+    /// Calls of the schedule that run as they are, since what synchronized in them is not what they call by name: a
+    /// library called back, or a pointer's function cannot be cloned. The synchronizations are counted as outside.
+    pub calls_left: usize,
     /// What could not be cloned, in words.
     pub limits: Vec<String>,
 }
@@ -88,6 +91,7 @@ impl Stats {
             synchronizations: 0,
             outside: 0,
             ignored: 0,
+            calls_left: 0,
             limits: Vec::new(),
         }
     }

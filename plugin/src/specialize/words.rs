@@ -3,11 +3,13 @@
 
 use super::items::KeptFrames;
 use crate::ir::clone::Trap;
+use covsched_core::hooks::Op;
 use covsched_core::schedule::describe::describe_site;
 use covsched_core::schedule::stack::is_system_file;
 use covsched_core::schedule::Schedule;
-use covsched_core::site::Site;
+use covsched_core::site::{Site, SiteKind};
 use covsched_core::{Seq, SiteId};
+use std::collections::HashMap;
 
 /// What is needed for words.
 pub struct Words<'a> {
@@ -15,6 +17,8 @@ pub struct Words<'a> {
     pub schedule: &'a Schedule,
     /// What is specialized of it.
     pub kept: &'a KeptFrames,
+    /// The program's sites: more than the schedule knows.
+    pub sites: &'a HashMap<SiteId, Site>,
 }
 
 impl Words<'_> {
@@ -48,12 +52,27 @@ impl Words<'_> {
         }
     }
 
-    /// A site, if the schedule knows it.
+    /// What is said where a function that is to do nothing comes to one of these synchronizations.
+    pub fn nothing(&self, function: &str, instead: &[SiteId]) -> Trap {
+        let is_true = |site: &&SiteId| self.sites.get(site).is_some_and(|site| site.kind == SiteKind::True);
+        let text = match instead.iter().find(is_true).or(instead.first()) {
+            Some(site) if is_true(&site) => format!("no {}", self.site(*site)),
+            Some(&site) => format!("no call of {}", self.site(site)),
+            None => format!("no synchronization in {}", crate::demangle(function)),
+        };
+        Trap { expected: SiteId::NONE, text }
+    }
+
+    /// A site.
     pub fn site(&self, site: SiteId) -> String {
-        match self.schedule.sites.get(&site) {
+        match self.schedule.sites.get(&site).or_else(|| self.sites.get(&site)) {
             Some(known) => {
                 let callee = crate::demangle(&known.callee);
-                let what = if callee.is_empty() { known.kind.name() } else { callee.as_str() };
+                let what = match known.kind {
+                    SiteKind::Exit => Op::leave.name(),
+                    kind if callee.is_empty() => kind.name(),
+                    _ => callee.as_str(),
+                };
                 format!("{what} at {}", demangled(known))
             }
             None => format!("site {site}"),
