@@ -13,8 +13,7 @@
 //!
 //! Limits: what the program does not call itself (constructors, exit handlers, destructors of thread-local objects, signal
 //! handlers, functions that a library calls back) runs as it is, and so do functions with constructs that cannot be
-//! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too. An exception that
-//! leaves a function in the middle of its items is found by the run's enforcement, not by a trap.
+//! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too.
 
 mod body;
 pub mod driver;

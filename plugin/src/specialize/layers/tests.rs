@@ -251,6 +251,42 @@ fn a_call_that_throws_ends_the_frame_that_has_no_landing_pad() {
     assert_eq!(product.ways, Ways::UNWINDS);
 }
 
+fn uncaught_in(product: &Product) -> Vec<(u32, u32, Uncaught)> {
+    let found = product.nodes.iter().filter(|node| node.uncaught != Uncaught::No);
+    found.map(|node| (node.piece.0, node.layer, node.uncaught)).collect()
+}
+
+#[test]
+fn exceptions_do_not_leave_a_frame_of_which_more_is_expected() {
+    let throws = |next: &[u32]| Piece { may_unwind: true, ..plain(next) };
+    let pieces = || vec![throws(&[1]), sync(1, &[2]), throws(&[3]), sync(2, &[4]), throws(&[5]), ret()];
+    let steps = [did(1), did(2)];
+    let product = run(pieces(), frame(&steps)).unwrap();
+    assert_eq!(uncaught_in(&product), [(0, 0, Uncaught::All), (2, 1, Uncaught::All)]);
+    let stay: Vec<bool> = product.nodes.iter().map(|node| node.must_stay).collect();
+    assert_eq!(stay, [true, true, true, true, false, false]);
+    // One that may do nothing may leave before its first item, and a thread that ended there may leave behind its last.
+    let optional = FrameSteps { is_optional: true, ..frame(&steps) };
+    assert_eq!(uncaught_in(&run(pieces(), optional).unwrap()), [(2, 1, Uncaught::All)]);
+    let exit = Step { done: Ways::UNWINDS, ends: true, ..did(2) };
+    let ends = vec![sync(1, &[1]), Piece { may_unwind: true, ..sync(2, &[]) }];
+    assert_eq!(uncaught_in(&run(ends, frame(&[did(1), exit])).unwrap()), []);
+}
+
+#[test]
+fn a_callee_says_whether_its_exception_is_expected() {
+    // for (;;) { f(); if (..) break; } g();
+    let f = |free| Piece { may_unwind: true, ..call(1, free, &[1]) };
+    let pieces = |free| vec![f(free), plain(&[0, 2]), sync(2, &[3]), ret()];
+    let step = |done, free| Step { done, ..called(1, free) };
+    let found = |done, free| uncaught_in(&run(pieces(free), frame(&[step(done, free), did(2)])).unwrap());
+    // A clone that lets none out needs nothing.
+    assert_eq!(found(Ways::RETURNS, Ways::RETURNS), []);
+    assert_eq!(found(Ways::ANY, Ways::RETURNS), [(0, 0, Uncaught::IfDone)]);
+    assert_eq!(found(Ways::RETURNS, Ways::ANY), [(0, 0, Uncaught::IfNotDone), (0, 1, Uncaught::All)]);
+    assert_eq!(found(Ways::ANY, Ways::ANY), [(0, 0, Uncaught::All), (0, 1, Uncaught::All)]);
+}
+
 #[test]
 fn a_thread_that_ends_inside_is_accepted_there() {
     // pthread_exit in a callee: neither it nor the call comes back.
