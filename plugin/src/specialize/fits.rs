@@ -88,7 +88,7 @@ mod tests {
             function: name.to_owned(),
             callee: String::new(),
         });
-        Tables::read(&[builder.finish("a.c", false).0]).unwrap().unwrap()
+        Tables::read(&[builder.finish("a.c", 0).0]).unwrap().unwrap()
     }
 
     fn schedule(program: ProgramId, completeness: &str) -> Schedule {
