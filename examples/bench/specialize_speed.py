@@ -27,7 +27,6 @@ THREADS = 4
 FACTORS = (1, 10, 100)
 # The results that are compiled are those of these, at these levels.
 COMPILED_FACTORS, LEVELS = (1, 10), ("-O0", "-O1", "-O2")
-COMPILE_REPETITIONS = 3
 
 # Issue: 5,000 synchronizations in a second.
 TARGET_FACTOR, TARGET_SECONDS = 10, 1.0
@@ -44,8 +43,10 @@ time a synchronization takes (pass; processor time of the command), as a multipl
 is what a program costs whatever its schedule. Every synchronization becomes code of its own, which is what the memory is."""
 
 COMPILE = """\
-`covsched cc` of the result, processor seconds, compiled and linked. A specialized program is long and straight where the
-original is a loop; the optimizer is LLVM's own, and some of its passes take more than linear time in that."""
+`covsched cc` of the result, processor seconds, compiled and linked, once. A specialized program is long and straight where
+the original is a loop; the optimizer is LLVM's own, and some of its passes take more than linear time in that: most of
+all those for loops, where a loop with a synchronization has other loops in it, of which there then are thousands in
+one function."""
 
 
 def use(command, **more):
@@ -85,8 +86,7 @@ def measure_one(program, factor, app, work, covsched, repetitions):
     compiles = {}
     for level in LEVELS if factor in COMPILED_FACTORS else ():
         compile_it = [f"{covsched}-cc", level, "-pthread", bitcode, "-o", work / "special"]
-        times = min(repetitions, COMPILE_REPETITIONS)
-        compiles[level] = [use(compile_it).processor for _ in range(times)]
+        compiles[level] = use(compile_it).processor
     size = bitcode.stat().st_size / 1e6
     return Row(program.name, factor, synchronizations(schedule), told["blocks"], passes, commands, size, compiles)
 
@@ -138,7 +138,7 @@ def write(rows, root):
         for row, before in zip(rows, [None, *rows])
     ]
     compiled = [
-        [row.name, f"{row.synchronizations:,}", *(f"{figures.median(row.compiles[level]):.1f} s" for level in LEVELS)]
+        [row.name, f"{row.synchronizations:,}", *(f"{row.compiles[level]:.1f} s" for level in LEVELS)]
         for row in rows
         if row.compiles
     ]
