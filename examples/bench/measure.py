@@ -5,8 +5,9 @@ start to its end. For recording that leaves out what `covsched record` does afte
 into a schedule file; for enforcing what `covsched run` does before, when it turns the schedule into a plan. A program
 is recorded once for its enforced runs, which must follow that schedule to its end. Epochs are measured with a build of
 their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. They are a part of
-their own, so that either part can be measured again without the other. The reports go to standard output and to
-docs/benchmarks.md and docs/benchmarks-epochs.md.
+their own, so that each part can be measured again without the others; the speed of specialization (specialize_speed.py)
+is the third. The reports go to standard output and to docs/benchmarks.md, docs/benchmarks-epochs.md and
+docs/benchmarks-specialize.md.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import tempfile
 import time
 
 import report
+import specialize_speed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -58,6 +60,9 @@ THREADS, OTHER_THREADS = 4, (2, 8)
 
 # A mode that takes longer than so many seconds is not measured more often than that.
 SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
+
+# Of each specialization.
+SPECIALIZE_REPETITIONS = 5
 
 
 def build(program, work):
@@ -158,27 +163,40 @@ def measure(programs, modes, others, options):
     return times, counts
 
 
+def publish(file, text, options):
+    """Prints a report, and writes it if it is whole."""
+    print(text)
+    if not options.only:
+        (ROOT / "docs" / file).write_text(text, encoding="utf-8")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
     parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
-    parser.add_argument("--part", choices=["main", "epochs"], help="measure only this part")
+    parser.add_argument("--part", choices=["main", "epochs", "specialize"], help="measure only this part")
     parser.add_argument("--only", help="one program; nothing is written")
     parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
     options = parser.parse_args()
-    programs = [p for p in PROGRAMS if options.only in (None, p.name)] or sys.exit(f"no program {options.only}")
+    programs = [p for p in PROGRAMS if options.only in (None, p.name)]
     parts = {
         "main": (MAIN, ENFORCING, report.write, "benchmarks.md"),
         "epochs": ([NATIVE, *EPOCHS], [], report.write_epochs, "benchmarks-epochs.md"),
     }
-    for name in [options.part] if options.part else parts:
-        modes, others, write, file = parts[name]
-        times, counts = measure(programs, modes, others, options)
-        names = report.Modes([mode.name for mode in modes], [mode.name for mode in others], THREADS)
-        text = write(names, times, counts, ROOT)
-        print(text)
-        if not options.only:
-            (ROOT / "docs" / file).write_text(text, encoding="utf-8")
+    is_done = False
+    for name, (modes, others, write, file) in parts.items():
+        if options.part in (None, name) and programs:
+            times, counts = measure(programs, modes, others, options)
+            names = report.Modes([mode.name for mode in modes], [mode.name for mode in others], THREADS)
+            publish(file, write(names, times, counts, ROOT), options)
+            is_done = True
+    if options.part in (None, "specialize"):
+        rows = specialize_speed.measure(COVSCHED, min(options.repetitions, SPECIALIZE_REPETITIONS), options.only)
+        if rows:
+            publish("benchmarks-specialize.md", specialize_speed.write(rows, ROOT), options)
+            is_done = True
+    if not is_done:
+        sys.exit(f"no program {options.only}")
 
 
 main()

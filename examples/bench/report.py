@@ -122,7 +122,8 @@ def write(modes, all_times, counts, root):
         *head(modes, times, root),
         "- recording: the program's own time; turning the recording into a schedule file comes after it",
         "- enforcing: the program's own time; turning the schedule into a plan comes before it",
-        "- epochs have a [report of their own](benchmarks-epochs.md)",
+        "- epochs have a [report of their own](benchmarks-epochs.md), and so has the "
+        "[speed of specialization](benchmarks-specialize.md)",
         "",
         "## Time",
         "",

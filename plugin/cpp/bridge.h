@@ -222,6 +222,8 @@ void cov_forward(LLVMValueRef function, LLVMValueRef to);
 bool cov_drop_if_unused(LLVMValueRef function);
 /// A virtual table in which a function stands; null if there is none.
 LLVMValueRef cov_vtable_with(LLVMValueRef function);
+/// Lists the module's own variables in llvm.compiler.used that more than so many stores write; how many there are.
+size_t cov_keep_stored(LLVMModuleRef module, size_t stores);
 
 // --- Reporting ----------------------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-// Functions that take the place of others.
+// Functions that take the place of others, and what the optimizer is told of the result.
 
 #include "bridge.h"
 #include "llvm-c/Core.h"
@@ -9,7 +9,9 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -82,4 +84,22 @@ extern "C" LLVMValueRef cov_vtable_with(LLVMValueRef function) {
         holds(*Variable.getInitializer(), F))
       return wrap(&Variable);
   return nullptr;
+}
+
+extern "C" size_t cov_keep_stored(LLVMModuleRef module, size_t stores) {
+  Module &M = *unwrap(module);
+  SmallVector<GlobalValue *, 8> Kept;
+  for (GlobalVariable &Variable : M.globals()) {
+    if (!Variable.hasLocalLinkage())
+      continue;
+    size_t Found = 0;
+    for (const User *Who : Variable.users())
+      if (auto *Store = dyn_cast<StoreInst>(Who); Store && Store->getPointerOperand() == &Variable)
+        ++Found;
+    if (Found > stores)
+      Kept.push_back(&Variable);
+  }
+  if (!Kept.empty())
+    appendToCompilerUsed(M, Kept);
+  return Kept.size();
 }

@@ -121,7 +121,10 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
     // SAFETY: `into_raw` made the parameters; LLVM gives a module for the length of the run.
     let (told, module) = unsafe { (&*parameters.cast::<Told>(), Module::from_raw(module)) };
     or_report_bug(module, || match told {
-        Ok(Pass::Instrument(options)) => instrument::instrument(module, *options),
+        Ok(Pass::Instrument(options)) => {
+            let is_prepared = specialize::optimizer::prepare(module);
+            instrument::instrument(module, *options) || is_prepared
+        }
         Ok(Pass::Lower) => instrument::lower::lower(module),
         Ok(Pass::PrintSites) => {
             instrument::print::print_sites(module);

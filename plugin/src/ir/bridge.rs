@@ -460,6 +460,7 @@ extern "C" {
     pub(crate) fn cov_forward(function: LLVMValueRef, to: LLVMValueRef);
     pub(crate) fn cov_drop_if_unused(function: LLVMValueRef) -> bool;
     pub(crate) fn cov_vtable_with(function: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_keep_stored(module: LLVMModuleRef, stores: usize) -> usize;
 
     pub(crate) fn cov_diagnose(module: LLVMModuleRef, at: LLVMValueRef, severity: u8, message: Text);
     pub(crate) fn cov_demangle(name: Text, take: TakeText, context: *mut c_void);

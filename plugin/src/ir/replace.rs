@@ -1,4 +1,4 @@
-//! Functions that take the place of others. The same rules as in [`crate::ir`] hold.
+//! Functions that take the place of others, and what the optimizer is told of the result. The same rules as in [`crate::ir`] hold.
 
 use super::bridge;
 use super::{optional, Function, Global, Module};
@@ -24,5 +24,12 @@ impl<'m> Module<'m> {
     pub fn vtable_with(self, method: Function<'m>) -> Option<Global<'m>> {
         // SAFETY: see above.
         optional(unsafe { bridge::cov_vtable_with(method.0) }, |raw| Global(raw, PhantomData))
+    }
+
+    /// Keeps the optimizer from reasoning about the module's own variables that more than so many stores write; how many
+    /// there are.
+    pub fn keep_stored(self, stores: usize) -> usize {
+        // SAFETY: see above.
+        unsafe { bridge::cov_keep_stored(self.0, stores) }
     }
 }

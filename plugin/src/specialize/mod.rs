@@ -23,6 +23,7 @@ pub mod graph;
 pub mod ignored;
 pub mod items;
 pub mod layers;
+pub mod optimizer;
 pub mod plan;
 pub mod program;
 mod source;
