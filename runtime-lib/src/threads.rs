@@ -358,6 +358,8 @@ pub fn unblock_join(child: &Thread, joiner: &Thread) {
 
 /// The thread leaves epochs for good. Who joins it runs before it itself is gone.
 fn leave_epochs(thread: &Thread) {
+    // From here on its joiner may run, and waits for its end in glibc: a marker in a handler must not stop it.
+    epoch::unwound(thread, thread.member.inside.get() + 1);
     with_registry(|_| {
         // SAFETY: under the lock.
         let shared = unsafe { thread.shared() };

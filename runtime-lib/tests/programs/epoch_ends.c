@@ -108,6 +108,34 @@ static void interrupted(int flags) {
 }
 static void handlers(void) { interrupted(0); }
 
+// A handler meets a marker while its thread ends, and somebody joins that.
+static void meets(int signal) { MARKER; }
+static void *ends_at_once(void *me) { return 0; }
+static void *signals(void *me) {
+    struct itimerval every = {{0, 50}, {0, 50}};
+    setitimer(ITIMER_REAL, &every, 0);
+    return 0;
+}
+static void ending(void) {
+    pthread_t thread;
+    sigset_t alarm;
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = meets;
+    sigaction(SIGALRM, &action, 0);
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    for (int i = 0; i < 10 * ROUNDS; i++) {
+        // Only the thread gets signals.
+        pthread_create(&thread, 0, i ? ends_at_once : signals, 0);
+        pthread_sigmask(SIG_BLOCK, &alarm, 0);
+        pthread_join(thread, 0);
+        pthread_sigmask(SIG_UNBLOCK, &alarm, 0);
+    }
+    struct itimerval never = {{0, 0}, {0, 0}};
+    setitimer(ITIMER_REAL, &never, 0);
+}
+
 // With SA_RESTART a wait is not interrupted, however often a handler runs.
 static void *waits_through(void *me) {
     assert(sem_wait(&sem) == 0);
@@ -298,7 +326,7 @@ int main(int argc, char **arguments) {
         const char *name;
         void (*run)(void);
     } scenarios[] = {
-        {"cancel", cancel}, {"handlers", handlers}, {"restarted", restarted}, {"exits", exits}, {"forks", forks},
+        {"cancel", cancel}, {"handlers", handlers}, {"ending", ending}, {"restarted", restarted}, {"exits", exits}, {"forks", forks},
         {"detached", detached}, {"main_ends", main_ends}, {"destructors", destructors}, {"foreign", foreign},
     };
     assert(argc >= 2);

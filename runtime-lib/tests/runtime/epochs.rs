@@ -94,12 +94,14 @@ fn exit_handlers_join_and_lock_while_others_stop() {
 
 #[test]
 fn handlers_post_and_meet_markers_anywhere() {
-    for seed in 0..SEEDS {
-        let output = run(ends(), &["handlers"], &format!("epochs=barrier:delay={seed}"));
-        assert!(output.status.success(), "{output:?}");
+    for scenario in ["handlers", "ending"] {
+        for seed in 0..SEEDS {
+            let output = run(ends(), &[scenario], &format!("epochs=barrier:delay={seed}"));
+            assert!(output.status.success(), "{scenario}: {output:?}");
+        }
+        let recorded = record(ends(), &[scenario], "epochs=barrier");
+        assert!(recorded.output.status.success(), "{scenario}: {:?}", recorded.output);
     }
-    let recorded = record(ends(), &["handlers"], "epochs=barrier");
-    assert!(recorded.output.status.success(), "{:?}", recorded.output);
 }
 
 #[test]
