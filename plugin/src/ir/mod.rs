@@ -6,6 +6,7 @@
 
 pub(crate) mod bridge;
 pub mod clone;
+pub mod code;
 pub mod flow;
 pub mod replace;
 pub mod unroll;
