@@ -327,6 +327,7 @@ LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, 
 /// Where an edge goes: a node's number doubled, or a trap's doubled and one.
 typedef uint32_t CovEdge;
 constexpr CovEdge COV_NO_EDGE = UINT32_MAX;
+constexpr uint32_t COV_NO_ITEM = UINT32_MAX;
 
 enum CovNodeFlags : uint8_t {
   COV_GIVES_FLAG = 1 << 0,    // `callee` takes one
@@ -352,6 +353,7 @@ struct CovNode {
   CovEdge otherwise;          // if the pointer is not `only_if`
   CovEdge not_done;           // in place of the first edge, if the flag is not set
   CovEdge escape;             // where exceptions go that its calls would let out of the function
+  uint32_t item;              // the call is this item of its frame, for !covsched.item; COV_NO_ITEM if it is none
   uint8_t flags;              // CovNodeFlags
 };
 

@@ -21,6 +21,7 @@
 using namespace llvm;
 using covsched::CloneMark;
 using covsched::DebugInfo;
+using covsched::ItemMark;
 using covsched::None;
 using covsched::Piece;
 using covsched::Step;
@@ -544,6 +545,11 @@ private:
   /// Makes a copied call do what the node says. Returns the block in which it then stands.
   BasicBlock *direct(const CovNode &Told, const Step &S, CallBase *Call) {
     BasicBlock *Block = Call->getParent();
+    // First of all: what takes the call's place below has its metadata.
+    if (Told.item != COV_NO_ITEM) {
+      auto *Number = ConstantInt::get(Type::getInt32Ty(Context), Told.item);
+      Call->setMetadata(ItemMark, MDNode::get(Context, ConstantAsMetadata::get(Number)));
+    }
     if (Told.start)
       Block = startThread(Told, *Call);
     if (Told.only_if) {

@@ -270,6 +270,7 @@ pub(crate) struct RawNode {
     pub(crate) otherwise: u32,
     pub(crate) not_done: u32,
     pub(crate) escape: u32,
+    pub(crate) item: u32,
     pub(crate) flags: u8,
 }
 
@@ -287,6 +288,9 @@ pub(crate) mod node_flags {
 
 /// `COV_NO_EDGE`.
 pub(crate) const NO_EDGE: u32 = u32::MAX;
+
+/// `COV_NO_ITEM`.
+pub(crate) const NO_ITEM: u32 = u32::MAX;
 
 /// As `CovTrap`.
 #[repr(C)]

@@ -8,7 +8,7 @@
 //! Limits ([`Obstacle`]): what LLVM does not let us copy, or what has an identity that copies would share.
 
 use super::bridge::{
-    self, lent, node_flags, RawBody, RawMade, RawNode, RawPiece, RawTemplate, RawTrap, Text, NO_EDGE,
+    self, lent, node_flags, RawBody, RawMade, RawNode, RawPiece, RawTemplate, RawTrap, Text, NO_EDGE, NO_ITEM,
 };
 use super::{optional, CallFacts, Form, Function, Global, Inst, Location, Module};
 use covsched_core::hooks::{Word, CXX_HOOKS, HOOKS, MARKERS};
@@ -83,6 +83,8 @@ pub struct Node<'m> {
     pub escape: Option<Escape>,
     /// What lands in it, if its piece [lands](Piece::lands).
     pub lands: Lands,
+    /// Which of its frame's items its call is, for the call's metadata `!covsched.item`.
+    pub item: Option<u32>,
 }
 
 /// Which exceptions a copy of a landing pad lands.
@@ -535,6 +537,7 @@ impl<'m> Template<'m> {
             otherwise: node.only_if.map_or(NO_EDGE, |(_, target)| target.raw()),
             not_done: node.not_done.map_or(NO_EDGE, Target::raw),
             escape: node.escape.map_or(NO_EDGE, |escape| Target::Trap(escape.trap).raw()),
+            item: node.item.unwrap_or(NO_ITEM),
             flags,
         }
     }

@@ -99,6 +99,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 start: None,
                 escape: None,
                 lands,
+                item: None,
             });
         }
         Target::Node(landing)

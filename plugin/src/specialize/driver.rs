@@ -232,6 +232,7 @@ impl<'m> Driver<'_, 'm> {
             start: None,
             escape: self.escape(node, builder),
             lands: builder.lands(must_stay),
+            item: None,
         };
         if place.is_none() {
             self.name_traps(function, node, builder, &mut made);
@@ -244,6 +245,7 @@ impl<'m> Driver<'_, 'm> {
             }
             (Role::Item, _) => {
                 let item = place.map(|place| self.kept.frames[place].items[node.layer as usize].does);
+                made.item = item.map(|_| node.layer);
                 match item {
                     Some(Does::Calls(callee)) => self.call(callee, node, builder, &mut made),
                     Some(Does::Creates(child)) => {

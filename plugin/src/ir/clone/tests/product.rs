@@ -73,6 +73,7 @@ pub(super) fn straighten<'m>(
             own_flag: false,
             escape: None,
             lands: Lands::Same,
+            item: None,
             start: None,
         })
         .collect();

@@ -17,6 +17,7 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         own_flag: false,
         escape: None,
         lands: Lands::Same,
+        item: None,
         start: None,
     });
     Body {
