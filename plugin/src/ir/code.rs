@@ -123,6 +123,9 @@ pub struct GlobalData {
     /// Pointers in the initializer, by offset, even if it is over the size limit or another module may replace it. Their
     /// bytes in [`Initial::Bytes`] are 0. An [`Operand::Opaque`] is one of which only that is known what it mentions.
     pub pointers: Vec<(u64, Operand)>,
+    /// Parts of the initializer that may be anything, as front ends leave padding and the rest of unions. In
+    /// [`Initial::Bytes`] they are 0, as in the object file.
+    pub undefined: Vec<std::ops::Range<u64>>,
 }
 
 /// Functions that stand for others in analyses: calls of the one by name become calls of the other.
@@ -148,7 +151,7 @@ pub enum Initial {
     Unknown,
     /// Zeros, but for pointers.
     Zero,
-    /// Its bytes (little endian), padding 0. Undefined parts and those over a size limit make it `Unknown`.
+    /// Its bytes (little endian), padding 0. One over a size limit is `Unknown`.
     Bytes(Vec<u8>),
 }
 
@@ -347,7 +350,8 @@ pub enum Op {
     },
     /// Control does not come here.
     Unreachable,
-    /// Anything else. `reads`, `writes`: touches memory in a way that is not described.
+    /// Anything else, PHIs of other types too: only theirs is an operand that may not be there yet. `reads`, `writes`:
+    /// touches memory in a way that is not described.
     Other {
         /// All of them.
         operands: Vec<Operand>,
