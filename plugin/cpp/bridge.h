@@ -393,6 +393,69 @@ void cov_code_drop(CovCode *code);
 /// The next record, as code.h says, valid until the next call; null after the last.
 const uint64_t *cov_code_next(CovCode *code, size_t *count);
 
+// --- What data-flow specialization does ---------------------------------------------------------------------
+
+/// The function whose copy a call may have for itself: called by name, defined here and nowhere else, no clone, not on
+/// the way to the call. Null if there is none.
+LLVMValueRef cov_callee_to_copy(LLVMValueRef call);
+/// Lets a call call a clone of what it called.
+void cov_call_clone(LLVMValueRef call, LLVMValueRef clone);
+/// In instructions, without those of debug info.
+size_t cov_size(LLVMValueRef function);
+/// Puts locals into registers, where their address is not used otherwise. False if nothing changed.
+bool cov_promote_locals(LLVMValueRef function);
+
+enum CovConstantKind : uint8_t { COV_CONSTANT_INT, COV_CONSTANT_NULL, COV_CONSTANT_ADDRESS, COV_CONSTANT_FUNCTION };
+
+struct CovConstant {
+  LLVMValueRef global;        // the variable or function
+  uint64_t number;            // an integer of the value's width, or how many bytes into the variable
+  CovConstantKind kind;
+};
+
+enum CovKeep : uint8_t {
+  COV_KEEP_NOTHING,
+  COV_KEEP_CHECK,             // the hook says what was expected, if the register is another
+  COV_KEEP_CLAIM,             // the hook says what was claimed
+};
+
+constexpr int32_t COV_OWN_THREAD = INT32_MIN;
+
+struct CovKept {
+  LLVMValueRef hook;          // covsched_not_covered or covsched_claim_failed
+  CovText text;
+  int32_t thread;             // -1: none; COV_OWN_THREAD: whose clone it is
+  CovKeep keep;
+};
+
+/// Puts a constant in the place of an instruction's result or a parameter, except in checks of it. False if nothing
+/// changed: no use, or a value that cannot be this constant or cannot be checked.
+bool cov_replace_uses(LLVMValueRef value, const CovConstant *with, const CovKept *keep);
+
+struct CovFolded {
+  uint64_t values;            // instructions in whose place others, or constants, are used
+  uint64_t branches;          // and switches, that go one way
+  uint64_t blocks_removed;    // that control does not reach
+  uint64_t merged;            // blocks that follow another alone
+};
+
+/// What follows from constants. No access to memory that may execute is removed.
+void cov_fold(LLVMValueRef function, CovFolded *done);
+
+struct CovUnrollLimits {
+  uint64_t instructions;      // that one loop may become
+  uint64_t growth;            // that all may become
+  uint32_t trips;
+};
+
+/// Unrolls loops that run a constant number of times, without items in them. How many are gone.
+size_t cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits);
+
+/// Runs LLVM's optimizer, which assumes that there are no data races. Calls of hooks are neither merged nor copied.
+void cov_optimize(LLVMModuleRef module);
+/// A variable by its linkage name; null if there is none.
+LLVMValueRef cov_variable(LLVMModuleRef module, CovText name);
+
 // --- Counting -----------------------------------------------------------------------------------------------
 
 /// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.

@@ -321,6 +321,59 @@ pub(crate) struct RawMade {
     pub(crate) guards: u64,
 }
 
+/// As `CovConstant`.
+#[repr(C)]
+pub(crate) struct RawConstant {
+    pub(crate) global: LLVMValueRef,
+    pub(crate) number: u64,
+    pub(crate) kind: u8,
+}
+
+/// As `CovConstantKind`.
+pub(crate) mod constant_kinds {
+    pub(crate) const INT: u8 = 0;
+    pub(crate) const NULL: u8 = 1;
+    pub(crate) const ADDRESS: u8 = 2;
+    pub(crate) const FUNCTION: u8 = 3;
+}
+
+/// As `CovKept`.
+#[repr(C)]
+pub(crate) struct RawKept {
+    pub(crate) hook: LLVMValueRef,
+    pub(crate) text: Text,
+    pub(crate) thread: i32,
+    pub(crate) keep: u8,
+}
+
+/// As `CovKeep`.
+pub(crate) mod keeps {
+    pub(crate) const NOTHING: u8 = 0;
+    pub(crate) const CHECK: u8 = 1;
+    pub(crate) const CLAIM: u8 = 2;
+}
+
+/// `COV_OWN_THREAD`.
+pub(crate) const OWN_THREAD: i32 = i32::MIN;
+
+/// As `CovFolded`.
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct RawFolded {
+    pub(crate) values: u64,
+    pub(crate) branches: u64,
+    pub(crate) blocks_removed: u64,
+    pub(crate) merged: u64,
+}
+
+/// As `CovUnrollLimits`.
+#[repr(C)]
+pub(crate) struct RawUnrollLimits {
+    pub(crate) instructions: u64,
+    pub(crate) growth: u64,
+    pub(crate) trips: u32,
+}
+
 /// As `CovLoopToUnroll`.
 #[repr(C)]
 pub(crate) struct RawLoopToUnroll {
@@ -525,6 +578,20 @@ extern "C" {
     pub(crate) fn cov_code_new(module: LLVMModuleRef) -> *mut RawCode;
     pub(crate) fn cov_code_drop(code: *mut RawCode);
     pub(crate) fn cov_code_next(code: *mut RawCode, count: *mut usize) -> *const u64;
+
+    pub(crate) fn cov_callee_to_copy(call: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_call_clone(call: LLVMValueRef, clone: LLVMValueRef);
+    pub(crate) fn cov_size(function: LLVMValueRef) -> usize;
+    pub(crate) fn cov_promote_locals(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_replace_uses(
+        value: LLVMValueRef,
+        with: *const RawConstant,
+        keep: *const RawKept,
+    ) -> bool;
+    pub(crate) fn cov_fold(function: LLVMValueRef, done: *mut RawFolded);
+    pub(crate) fn cov_unroll_constant(function: LLVMValueRef, limits: *const RawUnrollLimits) -> usize;
+    pub(crate) fn cov_optimize(module: LLVMModuleRef);
+    pub(crate) fn cov_variable(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
 
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;

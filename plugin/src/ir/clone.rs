@@ -21,7 +21,7 @@ use std::ptr::null_mut;
 
 const DERIVED_ENTER: &str = "covsched_derived_enter";
 const DERIVED_LEAVE: &str = "covsched_derived_leave";
-const NOT_COVERED: &str = "covsched_not_covered";
+pub(super) const NOT_COVERED: &str = "covsched_not_covered";
 
 /// A piece's place in [`Template::pieces`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -185,8 +185,8 @@ pub struct Body<'m> {
     pub entry: NodeId,
     /// What becomes of branches with one live side.
     pub guards: Guards,
-    /// The hook that traps call, from [`super::Module::not_covered`].
-    pub not_covered: Function<'m>,
+    /// The hook that traps call, from [`super::Module::not_covered`]; needed if there are traps.
+    pub not_covered: Option<Function<'m>>,
     /// The nodes that begin with setting the flag, in a clone that takes one.
     pub sets_flag_at: Vec<NodeId>,
 }
@@ -201,7 +201,7 @@ pub enum Identity {
         /// The frame's number in the thread.
         frame: u32,
     },
-    /// Shared by all threads: nothing in it synchronizes.
+    /// Shared by all threads: nothing in it synchronizes. Or a copy for one call.
     Free,
 }
 
@@ -484,7 +484,7 @@ impl<'m> Template<'m> {
             edges: edges.as_ptr(),
             traps: traps.as_ptr(),
             trap_count: traps.len(),
-            not_covered: body.not_covered.0,
+            not_covered: body.not_covered.map_or(null_mut(), |hook| hook.0),
             entry: body.entry.0,
             only_assume: body.guards == Guards::Assume,
         };
@@ -542,6 +542,33 @@ impl<'m> Template<'m> {
         }
     }
 
+    /// A copy of the original with locals in registers, for one call of it.
+    pub fn copy(&self, name: &str) -> Function<'m> {
+        let nodes = self.pieces.iter().enumerate().map(|(number, piece)| Node {
+            piece: PieceId(index(number)),
+            next: piece.next.iter().map(|next| Target::Node(NodeId(next.0))).collect(),
+            callee: Callee::Same,
+            only_if: None,
+            not_done: None,
+            own_flag: false,
+            start: None,
+            escape: None,
+            lands: Lands::Same,
+            item: None,
+        });
+        let body = Body {
+            nodes: nodes.collect(),
+            traps: Vec::new(),
+            entry: NodeId(0),
+            guards: Guards::Trap,
+            not_covered: None,
+            sets_flag_at: Vec::new(),
+        };
+        let copy = self.declare_clone(name, Identity::Free, false);
+        self.make_clone(copy, &body);
+        copy
+    }
+
     /// What the bridge relies on.
     fn check(&self, body: &Body<'m>) {
         let piece = |node: &Node<'m>| &self.pieces[node.piece.0 as usize];
@@ -550,6 +577,7 @@ impl<'m> Template<'m> {
             Target::Trap(trap) => (trap.0 as usize) < body.traps.len(),
         };
         assert!((body.entry.0 as usize) < body.nodes.len(), "the entry is no node");
+        assert!(body.traps.is_empty() || body.not_covered.is_some(), "traps need their hook");
         for (number, node) in body.nodes.iter().enumerate() {
             let piece_of = piece(node);
             assert_eq!(node.next.len(), piece_of.next.len(), "node {number}: edges");
@@ -591,8 +619,7 @@ fn index(len: usize) -> u32 {
 impl<'m> Module<'m> {
     /// Declares the hook that traps call; `None` if the program uses its name for something else.
     pub fn not_covered(self) -> Option<Function<'m>> {
-        let marker = MARKERS.iter().find(|marker| marker.symbol == NOT_COVERED)?;
-        self.declare_hook(marker.symbol, marker.params, marker.result, false, None)
+        self.declare_marker(NOT_COVERED)
     }
 
     /// A copy of a vtable in which `method` is `with`; `None` if it is not in it.

@@ -9,11 +9,14 @@ pub mod clone;
 pub mod code;
 pub mod flow;
 pub mod replace;
+pub mod rewrite;
+#[cfg(test)]
+mod testing;
 pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
-use covsched_core::hooks::Word;
+use covsched_core::hooks::{Word, MARKERS};
 use covsched_core::SiteId;
 use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use std::ffi::c_void;
@@ -267,6 +270,13 @@ impl<'m> Module<'m> {
             )
         };
         optional(raw, |raw| Function(raw, PhantomData))
+    }
+
+    /// Declares a hook that the pass adds, by its row in core's table; `None` if the program uses its name for something
+    /// else.
+    pub(crate) fn declare_marker(self, symbol: &str) -> Option<Function<'m>> {
+        let marker = MARKERS.iter().find(|marker| marker.symbol == symbol)?;
+        self.declare_hook(marker.symbol, marker.params, marker.result, false, None)
     }
 
     /// A function that calls a hook with its own arguments; one a linked object.

@@ -25,7 +25,7 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         traps: vec![Trap { expected: SiteId(9), text: "call at p.c:9 (f)".to_owned() }],
         entry: NodeId(0),
         guards: Guards::Trap,
-        not_covered: module.not_covered().expect("the name is free"),
+        not_covered: Some(module.not_covered().expect("the name is free")),
         sets_flag_at: Vec::new(),
     }
 }

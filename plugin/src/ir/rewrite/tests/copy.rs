@@ -1,0 +1,1 @@
+//! Copies for one call each, and locals in registers.
