@@ -451,7 +451,7 @@ pub struct LoopData {
     /// The loop around it.
     pub parent: Option<LoopId>,
     /// Upper bound of how often a latch leads back to the header, each time that the loop is entered, in terms of
-    /// what is outside of the loop.
+    /// what is outside of the loop. Of runs in which nothing undefined happens, in the loop or later.
     pub most_backedges: Option<Scev>,
     /// Header PHIs that grow evenly.
     pub recurrences: Vec<Recurrence>,

@@ -1,5 +1,6 @@
 //! From IR to the view, by its dump; and what must hold in every view.
 
+mod bounds;
 mod constants;
 mod flow;
 mod instructions;
