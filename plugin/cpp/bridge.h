@@ -456,6 +456,14 @@ void cov_optimize(LLVMModuleRef module);
 /// A variable by its linkage name; null if there is none.
 LLVMValueRef cov_variable(LLVMModuleRef module, CovText name);
 
+// --- Numbers ------------------------------------------------------------------------------------------------
+
+struct CovNumbers;
+CovNumbers *cov_numbers_new();
+void cov_numbers_drop(CovNumbers *numbers);
+/// The value's number: the same as long as the value is there, and no other value's, even later.
+uint64_t cov_number_of(CovNumbers *numbers, LLVMValueRef value);
+
 // --- Counting -----------------------------------------------------------------------------------------------
 
 /// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.
@@ -476,6 +484,7 @@ enum CovPass : uint8_t {
   COV_PRINT_EPOCHS,
   COV_VERIFY_EPOCHS,
   COV_SPECIALIZE,
+  COV_PRINT_POINTS_TO,
 };
 
 struct CovPassCallbacks {

@@ -59,8 +59,11 @@ pub struct PrintOptions {
 pub struct SpecializeOptions {
     /// `schedule=FILE`, which must be given.
     pub schedule: String,
-    /// `control-only`, `analysis-only`, `order=hb|total`, `ignore-sites=GLOB` (as often as wanted).
+    /// `control-only`, `analysis-only`, `aggressive`, `check`, `order=hb|total`, `ignore-sites=GLOB` (as often as
+    /// wanted).
     pub options: crate::specialize::Options,
+    /// `summaries=FILE`.
+    pub summaries: Option<String>,
     /// `verbose`: a summary of what was done.
     pub verbose: bool,
 }
@@ -84,6 +87,11 @@ pub enum Pass {
     VerifyEpochs(EpochOptions),
     /// `schedspec`.
     Specialize(SpecializeOptions),
+    /// `print<covsched-points-to>`.
+    PrintPointsTo {
+        /// `sets`, after a semicolon: where each register may point.
+        sets: bool,
+    },
 }
 
 /// The passes that an environment asks for.
@@ -168,6 +176,7 @@ const SYNC_UNROLL: &str = "sync-unroll";
 const PRINT_EPOCHS: &str = "print<covsched-epochs>";
 const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
 const SCHEDSPEC: &str = "schedspec";
+const PRINT_POINTS_TO: &str = "print<covsched-points-to>";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
@@ -217,6 +226,14 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
         }
         return Ok(Some(Pass::VerifyEpochs(options)));
     }
+    if let Some(parameters) = parameters_inside(text, PRINT_POINTS_TO)? {
+        let mut sets = false;
+        for parameter in parameters {
+            flag(PRINT_POINTS_TO, parameter, &["sets"])?;
+            sets = true;
+        }
+        return Ok(Some(Pass::PrintPointsTo { sets }));
+    }
     if let Some(parameters) = parameters_of(text, SCHEDSPEC)? {
         return parse_specialize(parameters).map(|options| Some(Pass::Specialize(options)));
     }
@@ -226,14 +243,23 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
 fn parse_specialize<'a>(
     parameters: impl Iterator<Item = &'a str>,
 ) -> Result<SpecializeOptions, ParameterError> {
-    const KNOWN: &[&str] =
-        &["schedule=FILE", "control-only", "analysis-only", "ignore-sites=GLOB", "order=hb|total", "verbose"];
+    const KNOWN: &[&str] = &[
+        "schedule=FILE",
+        "control-only",
+        "analysis-only",
+        "aggressive",
+        "check",
+        "summaries=FILE",
+        "ignore-sites=GLOB",
+        "order=hb|total",
+        "verbose",
+    ];
     let bad = |parameter: &str, expected| ParameterError::BadValue {
         pass: SCHEDSPEC,
         parameter: parameter.to_owned(),
         expected,
     };
-    let mut schedule = None;
+    let (mut schedule, mut summaries) = (None, None);
     let mut options = crate::specialize::Options { control_only: false, ..Default::default() };
     let mut verbose = false;
     for parameter in parameters {
@@ -241,6 +267,8 @@ fn parse_specialize<'a>(
             match parameter {
                 "control-only" => options.control_only = true,
                 "analysis-only" => options.analysis_only = true,
+                "aggressive" => options.data.aggressive = true,
+                "check" => options.data.check = true,
                 "verbose" => verbose = true,
                 _ => return Err(unknown_of(SCHEDSPEC, parameter, KNOWN)),
             }
@@ -249,19 +277,21 @@ fn parse_specialize<'a>(
         match (key, value) {
             ("schedule", "") => return Err(bad(parameter, "schedule=FILE")),
             ("schedule", file) => schedule = Some(file.to_owned()),
+            ("summaries", "") => return Err(bad(parameter, "summaries=FILE")),
+            ("summaries", file) => summaries = Some(file.to_owned()),
             ("ignore-sites", "") => return Err(bad(parameter, "ignore-sites=GLOB")),
             ("ignore-sites", glob) => options.ignore_sites.push(glob.to_owned()),
             ("order", order) => {
                 options.order = order.parse().map_err(|_| bad(parameter, "order=hb or order=total"))?;
             }
-            ("control-only" | "analysis-only" | "verbose", _) => {
+            ("control-only" | "analysis-only" | "aggressive" | "check" | "verbose", _) => {
                 return Err(ParameterError::TakesNoValue { pass: SCHEDSPEC, parameter: key.to_owned() })
             }
             _ => return Err(unknown_of(SCHEDSPEC, key, KNOWN)),
         }
     }
     let schedule = schedule.ok_or_else(|| bad("", "schedule=FILE"))?;
-    Ok(SpecializeOptions { schedule, options, verbose })
+    Ok(SpecializeOptions { schedule, summaries, options, verbose })
 }
 
 fn unknown_of(pass: &'static str, parameter: &str, known: &'static [&'static str]) -> ParameterError {
@@ -327,7 +357,13 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
             Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
-            Some(Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_) | Pass::Specialize(_))
+            Some(
+                Pass::PrintSites
+                | Pass::PrintEpochs(_)
+                | Pass::VerifyEpochs(_)
+                | Pass::Specialize(_)
+                | Pass::PrintPointsTo { .. },
+            )
             | None => return Err(ParameterError::UnknownPass { text: element.to_owned() }),
         }
     }
@@ -433,6 +469,8 @@ mod tests {
         );
         assert_eq!(parse("verify<covsched-epochs>"), Ok(Some(Pass::VerifyEpochs(EpochOptions::default()))));
         assert_eq!(parse("print<covsched-epochs2>"), Ok(None));
+        assert_eq!(parse("print<covsched-points-to>"), Ok(Some(Pass::PrintPointsTo { sets: false })));
+        assert_eq!(parse("print<covsched-points-to;sets>"), Ok(Some(Pass::PrintPointsTo { sets: true })));
         assert!(matches!(parse("print<covsched-epochs;jso>"), Err(ParameterError::Unknown { .. })));
     }
 

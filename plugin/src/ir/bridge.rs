@@ -238,6 +238,12 @@ impl Severity {
     }
 }
 
+/// A `CovNumbers`.
+#[repr(C)]
+pub(crate) struct RawNumbers {
+    _private: [u8; 0],
+}
+
 /// A `CovTemplate`.
 #[repr(C)]
 pub(crate) struct RawTemplate {
@@ -592,6 +598,10 @@ extern "C" {
     pub(crate) fn cov_unroll_constant(function: LLVMValueRef, limits: *const RawUnrollLimits) -> usize;
     pub(crate) fn cov_optimize(module: LLVMModuleRef);
     pub(crate) fn cov_variable(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
+
+    pub(crate) fn cov_numbers_new() -> *mut RawNumbers;
+    pub(crate) fn cov_numbers_drop(numbers: *mut RawNumbers);
+    pub(crate) fn cov_number_of(numbers: *mut RawNumbers, value: LLVMValueRef) -> u64;
 
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;

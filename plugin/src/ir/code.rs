@@ -12,6 +12,7 @@
 
 mod dump;
 mod extract;
+mod operands;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -141,6 +142,16 @@ impl Summaries {
     /// What stands for a function.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
+    }
+
+    /// The functions that have a stand-in.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// These, and the stand-ins.
+    pub fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|(name, stand_in)| [name.as_str(), stand_in.as_str()])
     }
 }
 

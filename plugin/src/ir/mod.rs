@@ -8,6 +8,7 @@ pub(crate) mod bridge;
 pub mod clone;
 pub mod code;
 pub mod flow;
+pub mod numbers;
 pub mod replace;
 pub mod rewrite;
 #[cfg(test)]
@@ -35,6 +36,17 @@ pub struct Function<'m>(LLVMValueRef, PhantomData<&'m ()>);
 /// An instruction. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Inst<'m>(LLVMValueRef, PhantomData<&'m ()>);
+
+/// Stand for what a hand-made view does not have.
+#[cfg(test)]
+impl Function<'static> {
+    pub(crate) const NONE: Self = Function(null_mut(), PhantomData);
+}
+
+#[cfg(test)]
+impl Inst<'static> {
+    pub(crate) const NONE: Self = Inst(null_mut(), PhantomData);
+}
 
 /// A register: an instruction's result or a parameter. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -515,6 +527,14 @@ impl<'m> Inst<'m> {
 
 impl Global<'_> {
     /// Linkage name.
+    pub fn name(self) -> String {
+        // SAFETY: see above.
+        unsafe { bridge::cov_name(self.0).to_text() }
+    }
+}
+
+impl Value<'_> {
+    /// Its name in LLVM's text, empty if it has only a number there.
     pub fn name(self) -> String {
         // SAFETY: see above.
         unsafe { bridge::cov_name(self.0).to_text() }

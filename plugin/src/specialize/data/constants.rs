@@ -1,0 +1,214 @@
+//! Registers that have one value in every run of the schedule.
+//!
+//! Terms that are constants are found by looking; all others the solver is asked for at once. A constant is good as it is
+//! if its proof uses only what is known where the register gets its value. If it needs a guard that comes later, it
+//! holds of covered runs alone, and the program must check it where the value is made; of such constants those are
+//! taken that others follow from, the rest comes by itself in the next round.
+
+use super::facts::{self, Guard};
+use super::memory::variable;
+use super::places::Places;
+use super::values::{Side, Values};
+use crate::analysis::points_to::PointsTo;
+use crate::ir::code::{Callee, Code, Def, FuncId, GlobalId, InstId, Op, Operand, Ty, ValueId};
+use crate::smt::{self, Answer, Candidate, Goal, Prover, Question, Term};
+use std::collections::{HashMap, HashSet};
+
+/// What a register always is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fixed {
+    /// A number of the register's width.
+    Int(u64),
+    /// The null pointer.
+    Null,
+    /// So many bytes into a variable.
+    Address(GlobalId, i64),
+    /// A function.
+    Function(FuncId),
+}
+
+/// A register that is constant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// It.
+    pub value: ValueId,
+    /// What it is.
+    pub fixed: Fixed,
+    /// Only covered runs have it: needs a check.
+    pub is_tainted: bool,
+}
+
+/// What a search looks at.
+pub struct Search<'a, 'm> {
+    /// The program.
+    pub code: &'a Code<'m>,
+    /// Its order.
+    pub places: &'a Places<'a, 'm>,
+    /// Its pointers.
+    pub points_to: &'a PointsTo,
+    /// Conditions of the run, as the solver has them.
+    pub guards: &'a [Guard],
+}
+
+/// Registers that may be constant.
+pub struct Open {
+    /// Those that are, without a question.
+    found: Vec<Constant>,
+    asked: Vec<(ValueId, Candidate)>,
+}
+
+impl<'a, 'm> Search<'a, 'm> {
+    /// Looks at the registers of owned code that are used and that `skip` does not know.
+    pub fn look(&self, values: &mut Values<'a, 'm>, skip: &dyn Fn(ValueId) -> bool) -> Open {
+        let mut open = Open { found: Vec::new(), asked: Vec::new() };
+        let mut contexts = HashMap::new();
+        let used = self.used();
+        for function in self.places.functions() {
+            let parameters = self.code.function(function).parameters.iter().copied();
+            let results = self
+                .code
+                .blocks_of(function)
+                .filter(|&block| self.code.block(block).is_reachable)
+                .flat_map(|block| self.code.insts_of(block))
+                .filter_map(|inst| self.code.inst(inst).result);
+            for value in parameters.chain(results) {
+                if !used.contains(&value) || skip(value) {
+                    continue;
+                }
+                let Some(term) = values.register(value, Side::A) else { continue };
+                let is_pointer = self.code.values[value.index()].ty == Ty::Ptr;
+                let fixed = match values.terms.as_constant(term) {
+                    Some(number) if !is_pointer => Some(Fixed::Int(number)),
+                    Some(0) => Some(Fixed::Null),
+                    Some(_) => None,
+                    None if is_pointer => self.address(values, value, term),
+                    None => {
+                        let block = self.code.inst(self.place_of(value)).block;
+                        let context = contexts
+                            .entry(block)
+                            .or_insert_with(|| facts::context(self.code, self.places, values, block, Side::A));
+                        open.asked.push((value, Candidate { context: context.clone(), value: term }));
+                        None
+                    }
+                };
+                open.found.extend(fixed.map(|fixed| Constant { value, fixed, is_tainted: false }));
+            }
+        }
+        open
+    }
+
+    /// Asks the solver.
+    pub fn decide(
+        &self,
+        open: Open,
+        values: &mut Values<'a, 'm>,
+        prover: &mut Prover,
+        facts: &smt::Facts,
+    ) -> Vec<Constant> {
+        let Open { mut found, asked } = open;
+        let (registers, candidates): (Vec<ValueId>, Vec<Candidate>) = asked.into_iter().unzip();
+        let constants = prover.find_constants(&values.terms, facts, &candidates);
+        let proven: Vec<(ValueId, Candidate, u64)> = registers
+            .into_iter()
+            .zip(candidates)
+            .zip(constants)
+            .filter_map(|((value, candidate), constant)| Some((value, candidate, constant?.value)))
+            .collect();
+        let questions: Vec<Question> = proven
+            .iter()
+            .map(|(_, candidate, number)| {
+                let number = values.terms.constant(values.terms.width(candidate.value), *number);
+                Question { context: candidate.context.clone(), goal: Goal::Equal(candidate.value, number) }
+            })
+            .collect();
+        // Once more, to know which guards a proof needs.
+        let answers = prover.ask(&values.terms, facts, &questions);
+        let fixed: HashSet<Term> = proven.iter().map(|(_, candidate, _)| candidate.value).collect();
+        let guard_conditions = self.guard_conditions();
+        for ((value, candidate, number), answer) in proven.into_iter().zip(answers) {
+            let Answer::Proven { guards } = answer else { continue };
+            let place = self.place_of(value);
+            let is_tainted = !guards.iter().all(|&guard| self.is_known_at(guard, place));
+            if is_tainted {
+                // The guard itself, or something that the next round folds.
+                let variables = values.terms.variables(candidate.value);
+                let is_variable = variables[..] == [candidate.value];
+                let follows = !is_variable && variables.iter().all(|variable| fixed.contains(variable));
+                if follows || guard_conditions.contains(&value) {
+                    continue;
+                }
+            }
+            found.push(Constant { value, fixed: Fixed::Int(number), is_tainted });
+        }
+        found
+    }
+
+    /// Whether a guard has been passed wherever control is at a place.
+    pub fn is_known_at(&self, guard: u32, place: InstId) -> bool {
+        let Some(home) = self.guards.get(guard as usize).and_then(|guard| guard.home) else { return false };
+        let first = InstId(self.code.block(home).insts.start);
+        // A guard's condition holds from the beginning of its home on.
+        self.code.inst(place).block == home || self.places.dominates(first, place) || self.places.before(first, place)
+    }
+
+    /// Where a register gets its value.
+    fn place_of(&self, value: ValueId) -> InstId {
+        match self.code.values[value.index()].def {
+            Def::Inst(inst) => inst,
+            Def::Parameter(function, _) => {
+                let entry = self.code.function(function).blocks.start;
+                InstId(self.code.blocks[entry as usize].insts.start)
+            }
+        }
+    }
+
+    /// A constant address, as far as the term is one.
+    fn address(&self, values: &mut Values<'a, 'm>, value: ValueId, term: Term) -> Option<Fixed> {
+        let operand = Operand::Value(value);
+        if let Some(global) = variable(self.points_to, operand) {
+            if self.code.globals[global.index()].is_thread_local {
+                return None;
+            }
+            let block = self.code.inst(self.place_of(value)).block;
+            let base = values.global(global, block);
+            if let Some(offset) = values.terms.difference(term, base) {
+                return Some(Fixed::Address(global, offset as i64));
+            }
+        }
+        values.function_behind(term).map(Fixed::Function)
+    }
+
+    /// Registers that something uses.
+    fn used(&self) -> HashSet<ValueId> {
+        let mut used = HashSet::new();
+        for data in &self.code.insts {
+            data.op.for_each_operand(|operand| {
+                if let Operand::Value(value) = operand {
+                    used.insert(value);
+                }
+            });
+        }
+        used
+    }
+
+    /// Conditions of branches to traps.
+    fn guard_conditions(&self) -> HashSet<ValueId> {
+        let mut found = HashSet::new();
+        for data in &self.code.insts {
+            if let Op::Branch(Some(Operand::Value(cond))) = data.op {
+                if self.code.block(data.block).next.iter().any(|&next| self.is_trap(next)) {
+                    found.insert(cond);
+                }
+            }
+        }
+        found
+    }
+
+    fn is_trap(&self, block: crate::ir::code::BlockId) -> bool {
+        self.code.insts_of(block).any(|inst| match &self.code.inst(inst).op {
+            Op::Call(call) => matches!(call.callee, Callee::Function(callee)
+                if self.code.function(callee).name == "covsched_not_covered"),
+            _ => false,
+        })
+    }
+}
