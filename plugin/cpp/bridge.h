@@ -382,6 +382,15 @@ void cov_clone_make(CovTemplate *copy, LLVMValueRef clone, const CovBody *body, 
 /// A copy of a vtable in which one function is another; null if it is not in it.
 LLVMValueRef cov_clone_vtable(LLVMValueRef vtable, CovText name, LLVMValueRef method, LLVMValueRef with);
 
+// --- Code ---------------------------------------------------------------------------------------------------
+
+struct CovCode;
+/// Reads a module's code, which must not change meanwhile.
+CovCode *cov_code_new(LLVMModuleRef module);
+void cov_code_drop(CovCode *code);
+/// The next record, as code.h says, valid until the next call; null after the last.
+const uint64_t *cov_code_next(CovCode *code, size_t *count);
+
 // --- Counting -----------------------------------------------------------------------------------------------
 
 /// The thread's own counter, 64 bits, defined elsewhere; null if the name is taken by something else.

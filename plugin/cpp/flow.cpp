@@ -1,10 +1,10 @@
 // A function's control flow, as LLVM sees it: blocks, loops, cycles that are no loops.
 
 #include "bridge.h"
+#include "cycles.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Analysis/CycleAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
@@ -110,14 +110,8 @@ uint32_t visitLoop(const Loop &L, uint32_t &Count, covsched::ExitFinder &Exits, 
   return Count++;
 }
 
-void visitIrreducible(const Cycle &C, covsched::ExitFinder &Exits, const Numbering &Places,
+void visitIrreducible(ArrayRef<BasicBlock *> All, covsched::ExitFinder &Exits, const Numbering &Places,
                       const CovFlowVisitor &Visitor, void *Context) {
-  if (C.isReducible()) {
-    for (const Cycle *Inner : C.children())
-      visitIrreducible(*Inner, Exits, Places, Visitor, Context);
-    return;
-  }
-  SmallVector<BasicBlock *, 8> All(C.block_begin(), C.block_end());
   Numbers Blocks = Places.all(All);
   CovIrreducible Facts = {Blocks.data(), Blocks.size(), Exits.waitsForMemory(All), Exits.mayGoOn(All)};
   Visitor.irreducible(Context, &Facts);
@@ -142,10 +136,8 @@ void cov_flow(LLVMValueRef function, const CovFlowVisitor *visitor, void *contex
   for (const Loop *L : reverse(Loops))
     visitLoop(*L, Count, Exits, Places, *visitor, context);
 
-  CycleInfo Cycles;
-  Cycles.compute(F);
-  for (const Cycle *C : Cycles.toplevel_cycles())
-    visitIrreducible(*C, Exits, Places, *visitor, context);
+  for (ArrayRef<BasicBlock *> Cycle : covsched::irreducibleCycles(F))
+    visitIrreducible(Cycle, Exits, Places, *visitor, context);
 }
 
 CovLocation cov_place_location(LLVMMetadataRef place) {

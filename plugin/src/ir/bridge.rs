@@ -344,6 +344,12 @@ pub(crate) struct PassCallbacks {
     pub(crate) drop: extern "C" fn(*mut c_void),
 }
 
+/// A module's code that is being read, on the other side.
+#[repr(C)]
+pub(crate) struct RawCode {
+    _private: [u8; 0],
+}
+
 /// A module under construction, on the other side.
 #[repr(C)]
 pub(crate) struct RawLinked {
@@ -511,6 +517,10 @@ extern "C" {
         method: LLVMValueRef,
         with: LLVMValueRef,
     ) -> LLVMValueRef;
+
+    pub(crate) fn cov_code_new(module: LLVMModuleRef) -> *mut RawCode;
+    pub(crate) fn cov_code_drop(code: *mut RawCode);
+    pub(crate) fn cov_code_next(code: *mut RawCode, count: *mut usize) -> *const u64;
 
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;

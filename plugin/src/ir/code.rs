@@ -6,9 +6,19 @@
 //!
 //! What has no meaning here (floats, vectors, aggregates) is [`Op::Other`], with all its operands, through which
 //! pointers may flow.
+//!
+//! Limits: only pointers of address space 0 with 64 bits are pointers here. Operand bundles and what floats mean are not
+//! in the view.
 
-use super::{Function, Inst};
+mod dump;
+mod extract;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use super::{Function, Inst, Value};
 use covsched_core::ThreadId;
+use std::collections::HashMap;
 
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
@@ -54,7 +64,7 @@ pub struct Code<'m> {
     /// A block's are together, in order. Debug intrinsics are left out.
     pub insts: Vec<InstData<'m>>,
     /// Arguments and instructions' results.
-    pub values: Vec<ValueData>,
+    pub values: Vec<ValueData<'m>>,
     /// An outer loop before those inside.
     pub loops: Vec<LoopData>,
     /// What [`Operand::Opaque`] mentions.
@@ -78,8 +88,10 @@ pub struct FuncData<'m> {
     pub is_intrinsic: bool,
     /// Seen in this module only.
     pub is_internal: bool,
-    /// Its address is used other than to call it.
+    /// Its address is used other than to call it by name; being a constructor is such a use.
     pub is_address_taken: bool,
+    /// The linker may put a function in its place that does something else.
+    pub is_interposable: bool,
     /// What control-flow specialization says it is, from `!covsched.clone`.
     pub clone: Option<CloneOf>,
 }
@@ -108,8 +120,25 @@ pub struct GlobalData {
     pub is_thread_local: bool,
     /// What is in it at first.
     pub initial: Initial,
-    /// Pointers in the initializer, by offset. Their bytes in [`Initial::Bytes`] are 0.
+    /// Pointers in the initializer, by offset, even if it is over the size limit or another module may replace it. Their
+    /// bytes in [`Initial::Bytes`] are 0. An [`Operand::Opaque`] is one of which only that is known what it mentions.
     pub pointers: Vec<(u64, Operand)>,
+}
+
+/// Functions that stand for others in analyses: calls of the one by name become calls of the other.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Summaries(HashMap<String, String>);
+
+impl Summaries {
+    /// Lets `stand_in` stand for `name`, if a module has both. Linkage names.
+    pub fn insert(&mut self, name: impl Into<String>, stand_in: impl Into<String>) {
+        self.0.insert(name.into(), stand_in.into());
+    }
+
+    /// What stands for a function.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
 }
 
 /// A variable's initializer.
@@ -159,7 +188,9 @@ pub struct InstData<'m> {
 
 /// A register.
 #[derive(Clone, Copy, Debug)]
-pub struct ValueData {
+pub struct ValueData<'m> {
+    /// It.
+    pub raw: Value<'m>,
     /// Its type.
     pub ty: Ty,
     /// What gives it its value.
@@ -191,7 +222,7 @@ pub enum Ty {
 pub enum Operand {
     /// A register.
     Value(ValueId),
-    /// An integer of at most 64 bits, not sign-extended.
+    /// An integer of at most 64 bits, not sign-extended. With 64 bits it may stand for a pointer.
     Int {
         /// Bits above the width are 0.
         value: u64,
@@ -200,14 +231,14 @@ pub enum Operand {
     },
     /// The null pointer.
     Null,
-    /// So many bytes into a variable.
+    /// The address so many bytes into a variable; it may stand for a 64-bit integer.
     Global(GlobalId, i64),
     /// A function's address.
     Function(FuncId),
     /// undef or poison.
     Undef,
-    /// Another constant: floats, aggregates, expressions that are no address and offset. Holds the addresses that it
-    /// mentions.
+    /// Another constant: floats, aggregates, expressions that are no address and offset, what another module may
+    /// replace. Stands for the addresses that it mentions; two are the same constant only if their ids are equal.
     Opaque(OpaqueId),
 }
 
@@ -272,7 +303,7 @@ pub enum Op {
         /// How much, if that is constant.
         bytes: Option<u64>,
     },
-    /// Reads memory.
+    /// Reads memory, a value of any type but integers of more than 64 bits.
     Load {
         /// Where.
         address: Operand,
@@ -281,7 +312,7 @@ pub enum Op {
         /// Volatile or atomic: the value is not to be concluded.
         is_special: bool,
     },
-    /// Writes memory.
+    /// Writes memory, the same types.
     Store {
         /// Where.
         address: Operand,
@@ -401,7 +432,8 @@ pub enum Cast {
     ZExt,
     /// Sign-extends.
     SExt,
-    /// The same bits: pointer and 64-bit integer, bitcast.
+    /// The same bits: pointer and 64-bit integer, bitcast, and intrinsics that give what they get (`llvm.expect`,
+    /// `llvm.threadlocal.address` and the like).
     Same,
 }
 
@@ -458,6 +490,11 @@ pub enum Nary {
 }
 
 impl<'m> Code<'m> {
+    /// A register.
+    pub fn value(&self, id: ValueId) -> &ValueData<'m> {
+        &self.values[id.index()]
+    }
+
     /// A function.
     pub fn function(&self, id: FuncId) -> &FuncData<'m> {
         &self.functions[id.index()]

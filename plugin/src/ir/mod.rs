@@ -33,6 +33,10 @@ pub struct Function<'m>(LLVMValueRef, PhantomData<&'m ()>);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Inst<'m>(LLVMValueRef, PhantomData<&'m ()>);
 
+/// A register: an instruction's result or a parameter. Compared by identity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Value<'m>(LLVMValueRef, PhantomData<&'m ()>);
+
 /// A global that is called by name: a function, an alias, an ifunc. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Global<'m>(LLVMValueRef, PhantomData<&'m ()>);
