@@ -33,6 +33,17 @@ pub struct Function<'m>(LLVMValueRef, PhantomData<&'m ()>);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Inst<'m>(LLVMValueRef, PhantomData<&'m ()>);
 
+/// Stand for what a hand-made view does not have.
+#[cfg(test)]
+impl Function<'static> {
+    pub(crate) const NONE: Self = Function(null_mut(), PhantomData);
+}
+
+#[cfg(test)]
+impl Inst<'static> {
+    pub(crate) const NONE: Self = Inst(null_mut(), PhantomData);
+}
+
 /// A register: an instruction's result or a parameter. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Value<'m>(LLVMValueRef, PhantomData<&'m ()>);

@@ -16,6 +16,7 @@
 //! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too.
 
 mod body;
+pub mod data;
 pub mod driver;
 pub mod fits;
 pub mod glob;
