@@ -14,6 +14,9 @@
 //!
 //! Events are `THREAD PLACE OP WORDS`: the place is `FRAME.ITEM`, or `-` for a step that no item has.
 
+pub(crate) mod oracle;
+pub(crate) mod random;
+
 use super::places::Places;
 use crate::ir::code::{
     BlockData, BlockId, Call, Callee, CloneOf, Code, FuncData, FuncId, InstData, InstId, Op, Operand,
@@ -115,6 +118,41 @@ impl Scene {
     #[track_caller]
     pub fn at(&self, name: &str) -> InstId {
         self.names.get(name).copied().unwrap_or_else(|| panic!("no instruction {name}"))
+    }
+
+    /// The code and the events, for failures.
+    pub fn show(&self) -> String {
+        let mut text = String::new();
+        let name = |inst: InstId| self.names.iter().find(|(_, &known)| known == inst).map(|(name, _)| name);
+        for (number, function) in (0..).map(FuncId).zip(&self.code.functions) {
+            text += &format!("{}:\n", function.name);
+            for block in self.code.blocks_of(number) {
+                text += &format!("  b{}:", block.0);
+                for inst in self.code.insts_of(block) {
+                    let what = match &self.code.inst(inst).op {
+                        Op::Call(call) => match call.callee {
+                            Callee::Function(callee) => {
+                                let item = call.item.map_or(String::new(), |item| format!("item {item} "));
+                                format!("={item}call {}", self.code.function(callee).name)
+                            }
+                            _ => "=call".to_owned(),
+                        },
+                        Op::Return(_) => "ret".to_owned(),
+                        Op::Unreachable => "stop".to_owned(),
+                        Op::Other { .. } => "resume".to_owned(),
+                        _ => String::new(),
+                    };
+                    text += &format!(" {}{what};", name(inst).map_or("", String::as_str));
+                }
+                let next: Vec<u32> = self.code.block(block).next.iter().map(|next| next.0).collect();
+                text += &format!(" -> {next:?}\n");
+            }
+        }
+        for event in &self.schedule.events {
+            let (child, object) = (event.child.map(|t| t.0), event.object.map(|object| object.0));
+            text += &format!("{} {} {:?} {child:?} {object:?}\n", event.thread, event.op.name(), event.phase);
+        }
+        text
     }
 
     #[track_caller]
