@@ -107,7 +107,10 @@ impl Places<'_, '_> {
         if dominated.is_none() && !(self.before(d, u) && self.once(d) && self.always(d)) {
             return true;
         }
-        if self.is_before(w, d, Keep::Source) || self.is_before(u, w, Keep::Target) {
+        let is_apart = self.is_before(w, d, Keep::Source)
+            || self.is_before(u, w, Keep::Target)
+            || (w == u && self.once(u));
+        if is_apart {
             return false;
         }
         match dominated {
@@ -267,3 +270,6 @@ impl Places<'_, '_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

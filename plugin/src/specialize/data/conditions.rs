@@ -67,8 +67,7 @@ impl Facts {
             let above = code.block(block).idom;
             let inherit = |of: &[Option<BlockId>]| above.and_then(|above| of[above.index()]);
             let branches = above.is_some_and(|above| edge_of(code, shape, above, block).is_some());
-            facts.conditions[block.index()] =
-                if branches { Some(block) } else { inherit(&facts.conditions) };
+            facts.conditions[block.index()] = if branches { Some(block) } else { inherit(&facts.conditions) };
             let assumes = code.insts_of(block).any(|inst| calls(code, inst, facts.assume));
             facts.assumes[block.index()] = if assumes { Some(block) } else { inherit(&facts.assumes) };
         }
@@ -125,7 +124,10 @@ impl Places<'_, '_> {
                     next = self.code.block(found).idom;
                     return self.condition(found);
                 }
-                None => next = self.call_site(self.code.block(block).function).map(|call| self.code.inst(call).block),
+                None => {
+                    next =
+                        self.call_site(self.code.block(block).function).map(|call| self.code.inst(call).block)
+                }
             }
         })
     }
@@ -175,5 +177,106 @@ impl Places<'_, '_> {
     /// Whether a block leaves the schedule.
     pub fn is_trap(&self, block: BlockId) -> bool {
         self.code.insts_of(block).any(|inst| calls(self.code, inst, self.facts.not_covered))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::specialize::data::testing::Scene;
+
+    fn scene() -> Scene {
+        Scene::new(
+            "fn main
+               e: call main.t0.0; ret
+             fn main.t0.0 t0/0
+               e: enter; a; br t x
+               t: trap
+               x: h=assume; b; br l r
+               l: c; switch m 1:l 2:n 3:n 4:t
+               r: d; jmp m
+               m: g; i=assume; call f; ret
+               n: k; j=assume; call s; ret
+             fn f
+               e: o; br p q
+               p: u; v=assume; br p q
+               q: w; ret
+             fn s
+               e: y; switch z 7:z 8:t 9:t
+               t: trap
+               z: z1; ret",
+            "t0 - entry",
+        )
+    }
+
+    /// The name of a block's first instruction that has one.
+    fn name(scene: &Scene, block: BlockId) -> &str {
+        let mut names = scene.names.iter().filter(|(_, &inst)| scene.code.inst(inst).block == block);
+        names.next().unwrap().0
+    }
+
+    fn conditions(scene: &Scene, at: &str) -> Vec<String> {
+        let places = scene.places();
+        let block = scene.code.inst(scene.at(at)).block;
+        let words = |it: Condition| {
+            let guard = if it.is_guard { " guard" } else { "" };
+            match it.taken {
+                Taken::If(taken) => format!("{} {taken}{guard}", name(scene, it.block)),
+                Taken::OneOf(cases) => format!("{} {cases:?}{guard}", name(scene, it.block)),
+                Taken::NoneOf(cases) => format!("{} not {cases:?}{guard}", name(scene, it.block)),
+            }
+        };
+        places.conditions(block).map(words).collect()
+    }
+
+    #[test]
+    fn conditions_are_those_of_edges_that_dominate() {
+        let scene = scene();
+        assert_eq!(conditions(&scene, "a"), Vec::<String>::new());
+        assert_eq!(conditions(&scene, "b"), ["a false guard"]);
+        // The loop comes back to it, and was entered by that edge.
+        assert_eq!(conditions(&scene, "c"), ["b true", "a false guard"]);
+        assert_eq!(conditions(&scene, "k"), ["c [2, 3]", "b true", "a false guard"]);
+        // Both sides come here.
+        assert_eq!(conditions(&scene, "g"), ["a false guard"]);
+    }
+
+    #[test]
+    fn conditions_go_on_at_the_call() {
+        let scene = scene();
+        assert_eq!(conditions(&scene, "o"), ["a false guard"]);
+        assert_eq!(conditions(&scene, "u"), ["o true", "a false guard"]);
+        assert_eq!(conditions(&scene, "w"), ["a false guard"]);
+        assert_eq!(conditions(&scene, "z1"), ["y not [8, 9] guard", "c [2, 3]", "b true", "a false guard"]);
+    }
+
+    #[test]
+    fn assumes_are_those_that_have_executed() {
+        let scene = scene();
+        let places = scene.places();
+        let assumes = |at: &str| {
+            let found = places.assumes(scene.at(at));
+            let named = found.map(|inst| scene.names.iter().find(|(_, &other)| other == inst).unwrap().0);
+            named.map(String::as_str).collect::<Vec<&str>>()
+        };
+        assert_eq!(assumes("a"), Vec::<&str>::new());
+        assert_eq!(assumes("h"), Vec::<&str>::new());
+        assert_eq!(assumes("b"), ["h"]);
+        assert_eq!(assumes("g"), ["h"], "its own comes later");
+        assert_eq!(assumes("o"), ["i", "h"]);
+        assert_eq!(assumes("w"), ["i", "h"]);
+        assert_eq!(assumes("z1"), ["j", "h"]);
+        assert_eq!(assumes("u"), ["i", "h"]);
+    }
+
+    #[test]
+    fn above_is_the_dominator_or_the_call() {
+        let scene = scene();
+        let places = scene.places();
+        let block = |at: &str| scene.code.inst(scene.at(at)).block;
+        assert_eq!(places.above(block("w")), Some(block("o")));
+        assert_eq!(places.above(block("o")), Some(block("g")));
+        assert_eq!(places.above(block("g")), Some(block("b")));
+        assert_eq!(places.above(block("a")), None);
     }
 }

@@ -127,9 +127,12 @@ impl Places<'_, '_> {
                         }
                         let is_last = |&next: &BlockId| self.spans.entry_layer(next) != layer;
                         if self.spans.exit_layer(block) == layer
-                            && self.code.block(block).next.iter().any(|next| {
-                                is_last(next) && edge != Some((block, *next))
-                            })
+                            && self
+                                .code
+                                .block(block)
+                                .next
+                                .iter()
+                                .any(|next| is_last(next) && edge != Some((block, *next)))
                         {
                             search.add(block);
                         }

@@ -220,9 +220,7 @@ impl<'a, 'm> Pass<'a, 'm> {
     /// What is known where the function begins.
     fn start(&self, spans: &Spans) -> Span {
         match self.owned.start {
-            Start::Call(call) => {
-                Span { after: spans.of_inst(call).after, until: spans.layer(call) }
-            }
+            Start::Call(call) => Span { after: spans.of_inst(call).after, until: spans.layer(call) },
             Start::Main | Start::Thread(_) => {
                 let steps = &self.steps.threads[self.owned.thread.0 as usize];
                 let after = steps.entry.unwrap_or(0);

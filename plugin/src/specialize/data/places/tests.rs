@@ -222,7 +222,10 @@ fn an_item_may_have_two_moments_and_stand_in_two_places() {
     assert_eq!(["wait", "other"].map(span), [(1, 3); 2]);
     assert_eq!(["b", "d", "g"].map(span), [(3, 3); 3]);
     // One of the two does it.
-    assert_eq!(["a", "c", "wait", "g"].map(|name| places.always(scene.at(name))), [false, false, false, true]);
+    assert_eq!(
+        ["a", "c", "wait", "g"].map(|name| places.always(scene.at(name))),
+        [false, false, false, true]
+    );
 }
 
 #[test]
@@ -264,7 +267,10 @@ fn a_frames_clone_runs_between_what_is_around_its_call() {
     assert_eq!(["a", "c", "d", "g", "h", "b"].map(span), [(1, 1), (1, 1), (2, 2), (3, 3), (3, 3), (3, 3)]);
     assert_eq!(span("call"), (1, 3));
     let always = |name| places.always(scene.at(name));
-    assert_eq!(["a", "call", "b", "c", "d", "g", "h"].map(always), [true, true, true, true, true, true, false]);
+    assert_eq!(
+        ["a", "call", "b", "c", "d", "g", "h"].map(always),
+        [true, true, true, true, true, true, false]
+    );
 }
 
 #[test]

@@ -143,16 +143,14 @@ impl<'a, 'm> Builder<'a, 'm> {
         if self.uses.calls[function.index()] != Mentions::None {
             return None;
         }
-        let creates = |inst: InstId| {
-            self.item(inst).is_some_and(|(_, _, item)| item.does == Does::Creates(thread))
-        };
+        let creates =
+            |inst: InstId| self.item(inst).is_some_and(|(_, _, item)| item.does == Does::Creates(thread));
         match self.uses.others[function.index()] {
             Mentions::Inst(inst) => creates(inst).then_some(Start::Thread(Some(inst))),
             Mentions::Global(vtable) => {
                 let frames = self.kept.frames.iter().zip(&self.clones);
-                let creators = frames.filter(|(frame, _)| {
-                    frame.items.iter().any(|item| item.does == Does::Creates(thread))
-                });
+                let creators = frames
+                    .filter(|(frame, _)| frame.items.iter().any(|item| item.does == Does::Creates(thread)));
                 let creator = (*creators.map(|(_, clone)| clone).next()?)?;
                 if !self.uses.is_private_to(vtable, creator) {
                     return None;
@@ -230,9 +228,7 @@ impl<'a, 'm> Builder<'a, 'm> {
                 clone.is_some_and(|clone| call.callee == Callee::Function(clone))
             }
             Does::Synchronizes | Does::Creates(_) => {
-                let is_site = |argument: &Operand| {
-                    matches!(argument, Operand::Int { value, .. } if *value == item.site.0)
-                };
+                let is_site = |argument: &Operand| matches!(argument, Operand::Int { value, .. } if *value == item.site.0);
                 call.arguments.last().is_some_and(is_site)
                     && !self.shape.is_in_cycle(self.code.inst(inst).block)
             }
