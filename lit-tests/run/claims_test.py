@@ -150,7 +150,7 @@ class Shapes(unittest.TestCase):
 
     def test_every_program_can_be_read(self):
         here = os.path.dirname(os.path.abspath(__file__))
-        folders = [os.path.join(here, "Inputs", "data"), os.path.join(here, "..", "..", "examples", "data")]
+        folders = [os.path.join(here, "Inputs", "data"), os.path.join(here, "..", "..", "examples", "kernels")]
         sources = [os.path.join(f, name) for f in folders if os.path.isdir(f) for name in os.listdir(f)]
         read = [claims.read(source) for source in sources if source.endswith((".c", ".cpp"))]
         self.assertGreater(len(read), 50)

@@ -83,6 +83,10 @@ class Recorded:
         """The bitcode, and figures about it."""
         bitcode = f"{self.base}.{mode}.bc"
         more = [*self.program.specialize, *more]
+        if mode == "control" and "--summaries" in more:
+            # They are for the analysis of data flow.
+            place = more.index("--summaries")
+            del more[place : place + 2]
         reason = specialize(options, self.app, self.schedule, bitcode, self.order, mode, more)
         if reason:
             fail(f"{self.program.source}: {mode}: refused: {reason}")

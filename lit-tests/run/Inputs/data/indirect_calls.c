@@ -13,7 +13,7 @@ static void raise_it(int *where) { *where += 1; }
 static void double_it(int *where) { *where *= 2; }
 static void count_it(int *where) {
   calls++;
-  third = *where;
+  third = *where * 2;
 }
 
 typedef void (*action)(int *);

@@ -42,7 +42,7 @@ static void *worker(void *unused) {
   kept = 6;
   puts(text);
   int same = kept; // CONST t1 load 6
-  struct tm day = {.tm_year = 100, .tm_mday = 40 + (int)number};
+  struct tm day = {.tm_year = 100, .tm_mday = 40 + 10 * (int)number};
   mktime(&day);
   int month = day.tm_mon; // NOT CONST t1 load
   printf("%d %ld %d %d %d %d %d %d\n", first, used, printed, scaled, which, found, same, month);

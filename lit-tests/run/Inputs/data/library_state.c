@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char text[64], buffer[64], *memory;
+static char text[64], buffer[4096], *memory;
 static size_t memory_size;
 
 static void *worker(void *unused) {

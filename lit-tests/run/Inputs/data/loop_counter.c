@@ -27,7 +27,7 @@ static void *worker(void *unused) {
     if (left == 4) // NOT TAKEN t1
       exchanged++;
     history[i] = before;
-    if (i > 0 && history[i] == history[i - 1]) // NOT TAKEN t1
+    if (i > 0 && history[i] == history[i - 1]) // NOT TAKEN t1 true
       later += 1000;
   }
   return unused;

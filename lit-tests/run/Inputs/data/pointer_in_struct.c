@@ -22,7 +22,7 @@ static void *worker(void *unused) {
   listed = 1;
   for (struct holder *at = &outer; at; at = at->next)
     if (at->where)
-      *at->where += 2;
+      *at->where += input;
   int sum = listed; // NOT CONST t1 load
   apart = 3;
   *separate.where = input;

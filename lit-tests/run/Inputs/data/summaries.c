@@ -2,6 +2,7 @@
 // some number from 0 to 7. Neither is called.
 // RECORDED: 5
 // COVERED: 9
+// SPECIALIZE: --summaries HERE/summaries.txt
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

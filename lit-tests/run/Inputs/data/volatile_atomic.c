@@ -10,6 +10,7 @@
 static volatile int loose = 1;
 static atomic_int counter = 1;
 static _Atomic long exchanged;
+static long expected;
 static int input, plain = 1, added, swapped;
 
 static void *worker(void *unused) {
@@ -19,7 +20,7 @@ static void *worker(void *unused) {
   int b = atomic_load(&counter); // NOT CONST t1 load
   atomic_fetch_add(&counter, input);
   int c = atomic_load_explicit(&counter, memory_order_relaxed); // NOT CONST t1 load
-  long expected = 0;
+  expected = 0;
   int d = atomic_compare_exchange_strong(&exchanged, &expected, input);
   expected = 1;
   int e = atomic_compare_exchange_strong(&exchanged, &expected, 2);
