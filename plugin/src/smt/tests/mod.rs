@@ -1,0 +1,4 @@
+//! Tests of the folder as a whole: against plain arithmetic, against Z3's own evaluation, against brute force.
+
+mod programs;
+mod terms;
