@@ -237,26 +237,35 @@ impl Terms {
         }
     }
 
-    /// The term for a node that is in normal form.
-    pub(super) fn intern(&mut self, width: u32, view: View<'_>) -> Term {
-        let hash = hash_of(width, &view);
+    /// The place of a node in the table: the term that is there, or a free one.
+    fn place(&self, hash: u32, width: u32, view: &View<'_>) -> Result<Term, usize> {
         let last = self.table.len() - 1;
         let mut slot = hash as usize & last;
         loop {
-            match self.table[slot] {
-                0 => break,
-                found => {
-                    let term = Term(found - 1);
-                    if self.hashes[term.index()] == hash
-                        && self.width(term) == width
-                        && self.view(term) == view
-                    {
-                        return term;
-                    }
-                }
+            let Some(number) = self.table[slot].checked_sub(1) else { return Err(slot) };
+            let term = Term(number);
+            if self.hashes[term.index()] == hash && self.width(term) == width && self.view(term) == *view {
+                return Ok(term);
             }
             slot = (slot + 1) & last;
         }
+    }
+
+    /// The negation of a boolean, if it is a term already.
+    pub(super) fn negation_of(&self, boolean: Term) -> Option<Term> {
+        match self.view(boolean) {
+            View::Not(of) => Some(of),
+            _ => self.place(hash_of(1, &View::Not(boolean)), 1, &View::Not(boolean)).ok(),
+        }
+    }
+
+    /// The term for a node that is in normal form.
+    pub(super) fn intern(&mut self, width: u32, view: View<'_>) -> Term {
+        let hash = hash_of(width, &view);
+        let slot = match self.place(hash, width, &view) {
+            Ok(known) => return known,
+            Err(slot) => slot,
+        };
         let number = u32::try_from(self.nodes.len()).ok().filter(|&number| number < u32::MAX - 1);
         let term = Term(number.expect("fewer than 2^32 terms"));
         let node = match view {

@@ -44,7 +44,7 @@ fn resized(terms: &mut Terms, sample: &Sample, width: u32, by_sign: bool) -> Sam
 }
 
 /// Runs the steps and returns all results, the variables first.
-pub fn run(terms: &mut Terms, start: Vec<Sample>, steps: &[Step]) -> Vec<Sample> {
+pub fn run(terms: &mut Terms, start: Vec<Sample>, steps: &[Step], widths: &[u32]) -> Vec<Sample> {
     let mut pool = start;
     for &(op, left, right, constant) in steps {
         let one = pool[usize::from(left) % pool.len()].clone();
@@ -63,12 +63,20 @@ pub fn run(terms: &mut Terms, start: Vec<Sample>, steps: &[Step]) -> Vec<Sample>
             let other = pool[usize::from(right) % pool.len()].clone();
             resized(terms, &other, width, constant & 1 == 1)
         };
-        pool.push(step(terms, op, &one, &other, constant, &pool));
+        pool.push(step(terms, op, &one, &other, constant, &pool, widths));
     }
     pool
 }
 
-fn step(terms: &mut Terms, op: u8, a: &Sample, b: &Sample, constant: u64, pool: &[Sample]) -> Sample {
+fn step(
+    terms: &mut Terms,
+    op: u8,
+    a: &Sample,
+    b: &Sample,
+    constant: u64,
+    pool: &[Sample],
+    widths: &[u32],
+) -> Sample {
     let width = terms.width(a.term);
     let zip = |f: &dyn Fn(u64, u64) -> u64| -> Vec<u64> {
         a.values.iter().zip(&b.values).map(|(&a, &b)| f(a, b)).collect()
@@ -120,7 +128,7 @@ fn step(terms: &mut Terms, op: u8, a: &Sample, b: &Sample, constant: u64, pool: 
     // Now and then to another width.
     let sample = Sample { term, values };
     if constant % 7 == 0 {
-        return resized(terms, &sample, WIDTHS[(constant >> 16) as usize % WIDTHS.len()], constant & 32 == 0);
+        return resized(terms, &sample, widths[(constant >> 16) as usize % widths.len()], constant & 32 == 0);
     }
     sample
 }

@@ -84,7 +84,7 @@ fn ours(terms: &mut Terms, op: usize, a: Term, b: Term) -> Term {
     }
 }
 
-fn number() -> impl Strategy<Value = u64> {
+pub fn number() -> impl Strategy<Value = u64> {
     prop_oneof![
         any::<u64>(),
         0..10u64,
@@ -112,7 +112,7 @@ proptest! {
     }
 }
 
-fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
+pub fn steps(most: usize) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec((any::<u8>(), any::<u8>(), any::<u8>(), number()), 1..most)
 }
 
@@ -128,7 +128,7 @@ proptest! {
         let mut terms = Terms::new();
         let start = variables(&mut terms, &WIDTHS, &values);
         let inputs: Vec<Term> = start.iter().map(|sample| sample.term).collect();
-        for sample in run(&mut terms, start, &steps) {
+        for sample in run(&mut terms, start, &steps, &WIDTHS) {
             let bounds = terms.bounds(sample.term);
             for (values, &expected) in values.iter().zip(&sample.values) {
                 let assign = |term: Term| values[inputs.iter().position(|&input| input == term).unwrap()];
@@ -156,7 +156,7 @@ proptest! {
             let value = terms.constant(terms.width(sample.term), sample.values[0]);
             claims.push(terms.eq(sample.term, value));
         }
-        let samples = run(&mut terms, start, &steps);
+        let samples = run(&mut terms, start, &steps, &WIDTHS);
         let mut engine = Engine::new().unwrap();
         let solver = engine.solver(Procedure::Once, Mode::Exact).unwrap();
         for &claim in &claims {
