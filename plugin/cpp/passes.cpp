@@ -39,7 +39,8 @@ struct RustPass : PassInfoMixin<Self> {
   PASS(SyncUnrollPass, COV_SYNC_UNROLL, "sync-unroll")            \
   PASS(PrintEpochsPass, COV_PRINT_EPOCHS, "print<covsched-epochs>") \
   PASS(VerifyEpochsPass, COV_VERIFY_EPOCHS, "verify<covsched-epochs>") \
-  PASS(SpecializePass, COV_SPECIALIZE, "schedspec")
+  PASS(SpecializePass, COV_SPECIALIZE, "schedspec") \
+  PASS(PrintPointsToPass, COV_PRINT_POINTS_TO, "print<covsched-points-to>")
 
 // LLVM asks a pass's type for its name, so each has a type of its own.
 #define COV_PASS_TYPE(Type, Kind, Name)   \

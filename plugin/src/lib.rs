@@ -49,6 +49,7 @@ fn raw_pass(pass: &Pass) -> u8 {
         Pass::PrintEpochs(_) => 6,
         Pass::VerifyEpochs(_) => 7,
         Pass::Specialize(_) => 8,
+        Pass::PrintPointsTo { .. } => 9,
     }
 }
 
@@ -141,6 +142,10 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             false
         }
         Ok(Pass::Specialize(options)) => specialize::run_pass(module, options),
+        Ok(Pass::PrintPointsTo { sets }) => {
+            analysis::points_to::print_points_to(module, *sets);
+            false
+        }
         Err(error) => {
             module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
             // The error ends the compilation; until then the module is at least a whole one.

@@ -84,6 +84,11 @@ pub enum Pass {
     VerifyEpochs(EpochOptions),
     /// `schedspec`.
     Specialize(SpecializeOptions),
+    /// `print<covsched-points-to>`.
+    PrintPointsTo {
+        /// `sets`, after a semicolon: where each register may point.
+        sets: bool,
+    },
 }
 
 /// The passes that an environment asks for.
@@ -168,6 +173,7 @@ const SYNC_UNROLL: &str = "sync-unroll";
 const PRINT_EPOCHS: &str = "print<covsched-epochs>";
 const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
 const SCHEDSPEC: &str = "schedspec";
+const PRINT_POINTS_TO: &str = "print<covsched-points-to>";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
@@ -216,6 +222,14 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
             options.set(flag(VERIFY_EPOCHS, parameter, &["whole-program"])?);
         }
         return Ok(Some(Pass::VerifyEpochs(options)));
+    }
+    if let Some(parameters) = parameters_inside(text, PRINT_POINTS_TO)? {
+        let mut sets = false;
+        for parameter in parameters {
+            flag(PRINT_POINTS_TO, parameter, &["sets"])?;
+            sets = true;
+        }
+        return Ok(Some(Pass::PrintPointsTo { sets }));
     }
     if let Some(parameters) = parameters_of(text, SCHEDSPEC)? {
         return parse_specialize(parameters).map(|options| Some(Pass::Specialize(options)));
@@ -327,7 +341,13 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
             Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
-            Some(Pass::PrintSites | Pass::PrintEpochs(_) | Pass::VerifyEpochs(_) | Pass::Specialize(_))
+            Some(
+                Pass::PrintSites
+                | Pass::PrintEpochs(_)
+                | Pass::VerifyEpochs(_)
+                | Pass::Specialize(_)
+                | Pass::PrintPointsTo { .. },
+            )
             | None => return Err(ParameterError::UnknownPass { text: element.to_owned() }),
         }
     }
@@ -433,6 +453,8 @@ mod tests {
         );
         assert_eq!(parse("verify<covsched-epochs>"), Ok(Some(Pass::VerifyEpochs(EpochOptions::default()))));
         assert_eq!(parse("print<covsched-epochs2>"), Ok(None));
+        assert_eq!(parse("print<covsched-points-to>"), Ok(Some(Pass::PrintPointsTo { sets: false })));
+        assert_eq!(parse("print<covsched-points-to;sets>"), Ok(Some(Pass::PrintPointsTo { sets: true })));
         assert!(matches!(parse("print<covsched-epochs;jso>"), Err(ParameterError::Unknown { .. })));
     }
 

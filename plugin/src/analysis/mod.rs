@@ -1,4 +1,5 @@
 //! Analyses of a module.
 
 pub mod calls;
+pub mod points_to;
 pub mod threads;

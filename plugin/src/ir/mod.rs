@@ -511,6 +511,14 @@ impl Global<'_> {
     }
 }
 
+impl Value<'_> {
+    /// Its name in LLVM's text, empty if it has only a number there.
+    pub fn name(self) -> String {
+        // SAFETY: see above.
+        unsafe { bridge::cov_name(self.0).to_text() }
+    }
+}
+
 impl Location {
     fn from_raw(raw: bridge::RawLocation) -> Location {
         // SAFETY: LLVM's text, copied at once.
