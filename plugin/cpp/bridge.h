@@ -91,8 +91,8 @@ void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), voi
 CovText cov_source_name(LLVMModuleRef module);
 /// Whether the target has what the pass makes: ELF sections and groups, constructors.
 bool cov_is_supported_target(LLVMModuleRef module);
-/// The linkage name of a global, without LLVM's escape.
-CovText cov_name(LLVMValueRef global);
+/// The linkage name of a global, without LLVM's escape; the name of another value.
+CovText cov_name(LLVMValueRef value);
 /// Of an instruction, or of a function's definition.
 CovLocation cov_location(LLVMValueRef value);
 /// Whether a call's arguments and result fit. Arguments after `required` may be missing.

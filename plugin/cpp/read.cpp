@@ -207,7 +207,10 @@ void cov_scan(LLVMValueRef function, void (*visit)(void *, const CovInst *), voi
 
 CovText cov_source_name(LLVMModuleRef module) { return text(unwrap(module)->getSourceFileName()); }
 
-CovText cov_name(LLVMValueRef global) { return text(nameOf(*unwrap<GlobalValue>(global))); }
+CovText cov_name(LLVMValueRef value) {
+  auto *Global = dyn_cast<GlobalValue>(unwrap(value));
+  return text(Global ? nameOf(*Global) : unwrap(value)->getName());
+}
 
 CovLocation cov_location(LLVMValueRef value) {
   if (auto *I = dyn_cast<Instruction>(unwrap(value))) {

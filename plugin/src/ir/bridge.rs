@@ -432,7 +432,7 @@ extern "C" {
     );
     pub(crate) fn cov_source_name(module: LLVMModuleRef) -> Text;
     pub(crate) fn cov_is_supported_target(module: LLVMModuleRef) -> bool;
-    pub(crate) fn cov_name(global: LLVMValueRef) -> Text;
+    pub(crate) fn cov_name(value: LLVMValueRef) -> Text;
     pub(crate) fn cov_location(value: LLVMValueRef) -> RawLocation;
     pub(crate) fn cov_call_fits(
         call: LLVMValueRef,

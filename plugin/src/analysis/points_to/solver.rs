@@ -1,0 +1,294 @@
+//! The rules that apply to what nodes point to, until nothing changes.
+//!
+//! An inclusion-based analysis (Andersen 1994) with offsets (Pearce, Kelly and Hankin 2007): `p = &a` puts a location
+//! into p's set; `p = q` is an edge; `p = *q`, `*p = q`, `p = q + n` and calls are rules on q or p that make edges to the
+//! [`super::cells`] of what it turns out to point to.
+
+use super::bits::BitSet;
+use super::calls::{CallSite, Runs};
+use super::cells::Cells;
+use super::generate::Key;
+use super::graph::{Graph, Node};
+use super::library::{Library, Slot};
+use super::memory::{LocationId, Map, Memory, Object, ObjectId, ObjectKind, Set};
+use crate::ir::code::{Code, FuncId, GlobalId, InstId};
+
+/// What is to be done for each location that a node points to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// What is there, so many bytes long, flows into the node.
+    Load(Node, u64),
+    /// What is anywhere in the object flows into the node.
+    LoadAll(Node),
+    /// The node flows there.
+    Store(Node, u64),
+    /// The node flows to anywhere in the object.
+    StoreAll(Node),
+    /// The node points so many bytes further.
+    Shift(Node, i64),
+    /// The node points anywhere in the object.
+    Blur(Node),
+    /// Memory is copied from there.
+    CopyFrom(u32),
+    /// Memory is copied to there.
+    CopyTo(u32),
+    /// It is called.
+    Call(u32),
+    /// Unknown code gets it.
+    Escape,
+}
+
+/// Memory that is copied from what one node points to, to what another points to.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// From where.
+    pub from: Node,
+    /// To where.
+    pub to: Node,
+    /// How much, if that is known.
+    pub bytes: Option<u64>,
+}
+
+/// What is known of a function.
+#[derive(Clone, Debug, Default)]
+pub struct FunctionState {
+    /// It may run.
+    pub is_active: bool,
+    /// What it returns.
+    pub result: Option<Node>,
+    /// Arguments that have no parameter.
+    pub variadic: Option<ObjectId>,
+}
+
+/// The analysis at work.
+pub struct Solver<'c, 'm> {
+    /// What is analysed.
+    pub code: &'c Code<'m>,
+    /// Objects and locations.
+    pub memory: Memory,
+    /// Nodes.
+    pub graph: Graph<Rule>,
+    /// Nodes of places in memory.
+    pub cells: Cells,
+    /// What library functions do.
+    pub library: Library,
+    /// Each register's node; none if it never holds a pointer.
+    pub values: Vec<Option<Node>>,
+    /// Of each function.
+    pub functions: Vec<FunctionState>,
+    /// Calls, and calls that library functions make.
+    pub calls: Vec<CallSite>,
+    /// What turned out of each call instruction.
+    pub runs: Map<InstId, Runs>,
+    /// Functions that run at some time that no call says.
+    pub floating: Vec<FuncId>,
+    /// By object.
+    pub escaped: BitSet,
+    /// Whether each link of a call and a function was made.
+    pub linked: Set<(u32, u32)>,
+    /// Heap objects.
+    pub heap: Map<InstId, ObjectId>,
+    /// Objects of arguments that are passed by value.
+    pub by_value: Map<(FuncId, u32), ObjectId>,
+    /// What unknown code gets.
+    pub escape: Node,
+    /// Points to unknown code's memory.
+    pub external: Node,
+    /// What library functions keep.
+    pub slots: [Node; Slot::COUNT],
+    /// Nodes that point to one location.
+    pub constants: Map<LocationId, Node>,
+    /// Nodes of equal expressions.
+    pub keys: Map<Key, Node>,
+    /// Copies.
+    pub copies: Vec<Copy>,
+    /// Functions whose code is to be looked at.
+    pub bodies: Vec<FuncId>,
+    /// Rules that were added to nodes that already point somewhere.
+    late: Vec<(Node, Rule)>,
+    first_function: u32,
+    first_global: u32,
+}
+
+impl<'c, 'm> Solver<'c, 'm> {
+    /// Objects of all functions and variables, and nothing that runs.
+    pub fn new(code: &'c Code<'m>) -> Self {
+        let mut memory = Memory::new();
+        let first_function = memory.objects().len() as u32;
+        for index in 0..code.functions.len() as u32 {
+            memory.add(Object {
+                kind: ObjectKind::Function(FuncId(index)),
+                bytes: None,
+                is_single: true,
+                is_thread_local: false,
+                is_constant: true,
+            });
+        }
+        let first_global = memory.objects().len() as u32;
+        for (index, global) in code.globals.iter().enumerate() {
+            memory.add(Object {
+                kind: ObjectKind::Global(GlobalId(index as u32)),
+                // An array that is declared without its length has 0.
+                bytes: (global.bytes > 0).then_some(global.bytes),
+                is_single: !global.is_thread_local,
+                is_thread_local: global.is_thread_local,
+                is_constant: global.is_constant,
+            });
+        }
+        let mut graph = Graph::new();
+        let (escape, external) = (graph.add(), graph.add());
+        graph.insert(external, LocationId::EXTERNAL.0);
+        graph.add_rule(escape, Rule::Escape);
+        let slots = std::array::from_fn(|_| graph.add());
+        Solver {
+            code,
+            memory,
+            cells: Cells::default(),
+            library: Library::new(),
+            values: vec![None; code.values.len()],
+            functions: vec![FunctionState::default(); code.functions.len()],
+            calls: Vec::new(),
+            runs: Map::default(),
+            floating: Vec::new(),
+            escaped: BitSet::default(),
+            linked: Set::default(),
+            heap: Map::default(),
+            by_value: Map::default(),
+            escape,
+            external,
+            slots,
+            constants: Map::default(),
+            keys: Map::default(),
+            copies: Vec::new(),
+            bodies: Vec::new(),
+            late: Vec::new(),
+            first_function,
+            first_global,
+            graph,
+        }
+    }
+
+    /// A function's object.
+    pub fn object_of_function(&self, function: FuncId) -> ObjectId {
+        ObjectId(self.first_function + function.0)
+    }
+
+    /// A variable's object.
+    pub fn object_of_global(&self, global: GlobalId) -> ObjectId {
+        ObjectId(self.first_global + global.0)
+    }
+
+    /// Applies rules until nothing changes.
+    pub fn solve(&mut self) {
+        loop {
+            while let Some(function) = self.bodies.pop() {
+                self.generate(function);
+            }
+            while let Some((node, rule)) = self.late.pop() {
+                let set = self.graph.set(node).clone();
+                self.apply(rule, &set);
+            }
+            self.do_copies();
+            if !self.bodies.is_empty() || !self.late.is_empty() {
+                continue;
+            }
+            let Some((node, new, rules)) = self.graph.take() else { break };
+            for &rule in &rules {
+                self.apply(rule, &new);
+            }
+            self.graph.put_back(node, rules);
+        }
+    }
+
+    /// Adds a rule to a node.
+    pub fn rule(&mut self, node: Node, rule: Rule) {
+        self.graph.add_rule(node, rule);
+        if !self.graph.set(node).is_empty() {
+            self.late.push((node, rule));
+        }
+    }
+
+    /// A node that points to one location.
+    pub fn constant(&mut self, location: LocationId) -> Node {
+        if let Some(&known) = self.constants.get(&location) {
+            return known;
+        }
+        let node = self.graph.add();
+        self.graph.insert(node, location.0);
+        self.constants.insert(location, node);
+        node
+    }
+
+    /// Copies memory.
+    pub fn copy(&mut self, copy: Copy) {
+        let index = self.copies.len() as u32;
+        self.copies.push(copy);
+        self.rule(copy.from, Rule::CopyFrom(index));
+        self.rule(copy.to, Rule::CopyTo(index));
+    }
+
+    fn apply(&mut self, rule: Rule, locations: &BitSet) {
+        let mut places = Vec::new();
+        for location in locations.iter().map(LocationId) {
+            match rule {
+                Rule::Load(to, bytes) => {
+                    self.readable(location, Some(bytes), &mut places);
+                    places.drain(..).for_each(|place| self.graph.connect(place, to));
+                }
+                Rule::LoadAll(to) => {
+                    self.readable(location, None, &mut places);
+                    places.drain(..).for_each(|place| self.graph.connect(place, to));
+                }
+                Rule::Store(from, bytes) => {
+                    self.writable(location, Some(bytes), &mut places);
+                    places.drain(..).for_each(|place| self.graph.connect(from, place));
+                }
+                Rule::StoreAll(from) => {
+                    self.writable(location, None, &mut places);
+                    places.drain(..).for_each(|place| self.graph.connect(from, place));
+                }
+                Rule::Shift(to, by) => {
+                    let shifted = self.memory.shifted(location, by);
+                    self.graph.insert(to, shifted.0);
+                }
+                Rule::Blur(to) => {
+                    let any = self.memory.any(self.memory.location(location).object);
+                    self.graph.insert(to, any.0);
+                }
+                Rule::CopyFrom(index) => {
+                    let Copy { to, bytes, .. } = self.copies[index as usize];
+                    for other in self.graph.set(to).clone().iter() {
+                        self.copy_between(location, LocationId(other), bytes);
+                    }
+                }
+                Rule::CopyTo(index) => {
+                    let Copy { from, bytes, .. } = self.copies[index as usize];
+                    for other in self.graph.set(from).clone().iter() {
+                        self.copy_between(LocationId(other), location, bytes);
+                    }
+                }
+                Rule::Call(call) => self.link(call, location),
+                Rule::Escape => self.let_escape(self.memory.location(location).object),
+            }
+        }
+    }
+
+    /// Unknown code has a pointer to an object: it may store there what it has, read what is there, and call it.
+    pub fn let_escape(&mut self, object: ObjectId) {
+        if !self.escaped.insert(object.0) {
+            return;
+        }
+        match self.memory.object(object).kind {
+            ObjectKind::External => {}
+            ObjectKind::Function(function) => self.let_unknown_call(function),
+            _ => {
+                let all = self.all_of(object);
+                self.graph.connect(all, self.escape);
+                if !self.memory.object(object).is_constant {
+                    let into = self.into_of(object);
+                    self.graph.insert(into, LocationId::EXTERNAL.0);
+                }
+            }
+        }
+    }
+}
