@@ -42,7 +42,7 @@ pub(super) use reach::Reach;
 
 use super::places::shape::{is_invoke, normal_edge};
 use super::places::Places;
-use crate::ir::code::{FuncId, InstId};
+use crate::ir::code::{FuncId, InstId, Op};
 use reach::{Goal, Keep};
 
 /// Where two places of one thread meet.
@@ -96,7 +96,8 @@ impl Places<'_, '_> {
     }
 
     /// Whether `w` may execute after the most recent execution of `d` and before an execution of `u`. `d` dominates `u`; or
-    /// it is before `u`, and executes always and once. Of anything else nothing is known, and it may.
+    /// it is before `u`, and executes always and once. Of anything else nothing is known, and it may. A call stands for
+    /// all that is done in it: it is between if a part of that may be.
     pub fn between(&self, w: InstId, d: InstId, u: InstId) -> bool {
         let Some(thread) = self.thread(w) else { return true };
         // The most recent execution is not after itself.
@@ -122,13 +123,16 @@ impl Places<'_, '_> {
     /// In one thread, where `d` dominates `u`.
     fn is_between(&self, w: InstId, (d, u): (InstId, InstId), meeting: Meeting) -> bool {
         let Meeting { function, a: from, b: to } = meeting;
+        if self.is_around(w, d) || self.is_around(w, u) {
+            return true;
+        }
         let Some(place) = self.lift(w, function) else { return false };
         if self.is_on_way(place, from, to) {
             return true;
         }
         match place {
             _ if place == from => w != d && self.is_behind(w, d, from),
-            _ if place == to => w != u && self.is_ahead(w, u, to),
+            _ if place == to => self.is_ahead(w, u, to),
             _ => false,
         }
     }
@@ -193,8 +197,8 @@ impl Places<'_, '_> {
                 return false;
             }
         }
-        // It is below `u` itself: part of what that does.
-        true
+        // If it is below `u` itself, it is part of what that does.
+        w != u
     }
 
     /// Whether control can go from `a` to `b`, which may be the same, in one call of their function. Where layers lie
@@ -230,6 +234,13 @@ impl Places<'_, '_> {
     /// The call that leads to an instruction.
     fn caller(&self, inst: InstId) -> Option<InstId> {
         self.call_site(self.code.function_of(inst))
+    }
+
+    /// Whether an instruction is a call that leads to another.
+    fn is_around(&self, call: InstId, inst: InstId) -> bool {
+        matches!(self.code.inst(call).op, Op::Call(_))
+            && call != inst
+            && self.lift(inst, self.code.function_of(call)) == Some(call)
     }
 
     /// An instruction and the calls that lead to it, up to this one.

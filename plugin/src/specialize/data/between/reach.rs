@@ -3,8 +3,8 @@
 //! A layer is all that lies between two items: places before which the same steps may have begun. A block may begin in
 //! one layer and end in another; its part in a layer has no hole.
 
-use crate::ir::code::{BlockId, FuncId, InstId, Op};
-use crate::specialize::data::places::shape::normal_edge;
+use crate::ir::code::{BlockId, FuncId, InstId};
+use crate::specialize::data::places::shape::{ends_in_return, normal_edge};
 use crate::specialize::data::places::Places;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -93,7 +93,7 @@ impl Places<'_, '_> {
             }
             Goal::NextLayer(_, layer) => self.spans.exit_layer(block) != layer && stop.is_none(),
             Goal::Return(_, layer) => {
-                (self.spans.exit_layer(block) != layer || self.ends_in_return(block)) && stop.is_none()
+                (self.spans.exit_layer(block) != layer || ends_in_return(self.code, block)) && stop.is_none()
             }
         };
         is_direct || (stop.is_none() && contains(&self.ways_to(goal, without), block))
@@ -121,7 +121,7 @@ impl Places<'_, '_> {
                     for &block in layers.get(&layer).into_iter().flatten() {
                         let has_stop = stop.is_some_and(|stop| self.code.inst(stop).block == block);
                         let leaves = self.spans.exit_layer(block) != layer
-                            || (matches!(goal, Goal::Return(..)) && self.ends_in_return(block));
+                            || (matches!(goal, Goal::Return(..)) && ends_in_return(self.code, block));
                         if leaves && !has_stop {
                             self.come_to(block, layer, edge, &mut search);
                         }
@@ -187,11 +187,6 @@ impl Places<'_, '_> {
             search.found
         });
         contains(&behind, to)
-    }
-
-    fn ends_in_return(&self, block: BlockId) -> bool {
-        let last = self.code.block(block).insts.end.wrapping_sub(1);
-        self.code.insts.get(last as usize).is_some_and(|last| matches!(last.op, Op::Return(_)))
     }
 
     /// The blocks of a function by the layers in which they begin and end.

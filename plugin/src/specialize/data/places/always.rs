@@ -6,9 +6,9 @@
 //! entry, up to the first call that may not come back. Callers first: what is known of a function depends on what is
 //! known of its call.
 
-use super::shape::{normal_edge, Shape};
+use super::shape::{ends_in_return, normal_edge, Shape};
 use super::tree::{call_of, Owned, Start, Tree};
-use crate::ir::code::{BlockId, Callee, Code, FuncId, InstId, Op};
+use crate::ir::code::{BlockId, Callee, Code, FuncId, InstId};
 use covsched_core::hooks::MARKERS;
 use std::collections::BTreeMap;
 
@@ -137,9 +137,5 @@ impl Marker<'_, '_> {
 
 /// The blocks with a return.
 pub fn returns<'c>(code: &'c Code<'_>, blocks: &'c [BlockId]) -> impl Iterator<Item = BlockId> + 'c {
-    let ends_in_return = |block: &BlockId| {
-        let last = code.insts_of(*block).last();
-        last.is_some_and(|last| matches!(code.inst(last).op, Op::Return(_)))
-    };
-    blocks.iter().copied().filter(ends_in_return)
+    blocks.iter().copied().filter(|&block| ends_in_return(code, block))
 }

@@ -119,20 +119,15 @@ impl<'a> Runs<'a> {
     /// Whether `w` comes between in no pair of runs.
     fn is_never_between(&self, w: InstId, d: InstId, u: InstId) -> bool {
         let (of_d, of_u, of_w) = (&self.executed[&d], &self.executed[&u], &self.executed[&w]);
-        let is_before = |one: (usize, &Execution), other: (usize, &Execution)| match one.0 == other.0 {
-            true => one.1.begin < other.1.begin,
-            false => self.orders.is_over(one, other),
-        };
         for (number_u, all_u) in of_u.1.iter().enumerate() {
             for (number_d, all_d) in of_d.1.iter().enumerate() {
                 if of_d.0 == of_u.0 && number_d != number_u {
                     continue;
                 }
                 for use_ in all_u {
-                    let is_recent = |d: &&Execution| match of_d.0 == of_u.0 {
-                        true => d.end.is_some_and(|end| end <= use_.begin),
-                        false => true,
-                    };
+                    // One of another thread is over, or there is no such run.
+                    let is_recent =
+                        |d: &&Execution| d.end.is_some_and(|end| of_d.0 != of_u.0 || end <= use_.begin);
                     let Some(def) = all_d.iter().rfind(is_recent) else { continue };
                     for (number_w, all_w) in of_w.1.iter().enumerate() {
                         let is_other_run =
@@ -141,13 +136,15 @@ impl<'a> Runs<'a> {
                             continue;
                         }
                         let is_between = |w: &Execution| {
-                            let w = (of_w.0, w);
-                            let (d, u) = ((of_d.0, def), (of_u.0, use_));
-                            let is_in_d = of_w.0 == of_d.0
-                                && def.begin <= w.1.begin
-                                && def.end.is_some_and(|end| w.1.begin < end);
-                            let is_u = of_w.0 == of_u.0 && w.1.begin == use_.begin;
-                            !is_in_d && !is_u && !is_before(w, d) && !is_before(u, w)
+                            let is_over = match of_w.0 == of_d.0 {
+                                true => w.end.is_some_and(|end| Some(end) <= def.end),
+                                false => self.orders.is_over((of_w.0, w), (of_d.0, def)),
+                            };
+                            let is_later = match of_w.0 == of_u.0 {
+                                true => use_.begin <= w.begin,
+                                false => self.orders.is_over((of_u.0, use_), (of_w.0, w)),
+                            };
+                            !is_over && !is_later
                         };
                         if all_w.iter().any(is_between) {
                             return false;

@@ -171,3 +171,9 @@ pub fn normal_edge(code: &Code<'_>, inst: InstId) -> Option<(BlockId, BlockId)> 
     let next = block.next.first().filter(|_| is_last && matches!(data.op, Op::Call(_)))?;
     Some((data.block, *next))
 }
+
+/// Whether a block ends in a return.
+pub fn ends_in_return(code: &Code<'_>, block: BlockId) -> bool {
+    let last = code.insts_of(block).last();
+    last.is_some_and(|last| matches!(code.inst(last).op, Op::Return(_)))
+}

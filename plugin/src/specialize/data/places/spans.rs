@@ -3,7 +3,7 @@
 //! One forward pass a function, callers first, so that a function begins with what is known at its call. What is over is
 //! the least over all ways to a place, what may have begun the most. An item leaves no doubt: behind it all its steps
 //! are over, before it none has begun. (If its callee may come back without having done it, it does not count for what
-//! is over, until the next item shows that it was done.)
+//! is over, until the next item shows that it was done. The same holds where an exception out of its callee lands.)
 //!
 //! What may have begun is also found going forward, not backward from the next item: where control is, nothing can have
 //! begun that comes behind the next item, wherever control goes from there. That holds of loops that never end and of
@@ -12,7 +12,7 @@
 //!
 //! A function whose items do not come in their order is not what the schedule says; it is reported, not believed.
 
-use super::shape::Shape;
+use super::shape::{ends_in_return, is_invoke, Shape};
 use super::tree::{call_of, Owned, Start, Tree};
 use crate::ir::code::{BlockId, Call, Callee, Code, FuncId, InstId, Op};
 use crate::specialize::items::{Does, KeptFrames};
@@ -20,6 +20,7 @@ use covsched_core::hooks::Effect;
 use covsched_core::schedule::frames::FrameId;
 use covsched_core::schedule::{order, Schedule};
 use covsched_core::Seq;
+use std::collections::HashSet;
 
 /// The steps around an instruction's executions, by their index in the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -116,10 +117,21 @@ impl Spans {
             entry: vec![None; code.blocks.len()],
             exit: vec![0; code.blocks.len()],
         };
+        let does_all = find_finishing(code, tree);
         for place in 0..tree.order.len() {
             let function = tree.order[place];
             let Some(owned) = &tree.owned[function.index()] else { continue };
-            if !Pass::new(code, shape, steps, tree, owned).run(function, &mut spans) {
+            let pass = Pass::new(Pass {
+                code,
+                shape,
+                steps: &steps.threads[owned.thread.0 as usize],
+                owned,
+                items: owned.frame.map_or(&[], |place| &steps.items[place]),
+                does_all: &does_all,
+                is_uncertain: Vec::new(),
+                may_unwind: Vec::new(),
+            });
+            if !pass.run(function, &mut spans) {
                 tree.remove(code, function);
             }
         }
@@ -156,26 +168,77 @@ impl Spans {
     }
 }
 
+/// By function: it is called once, and has done its frame's items when it returns. Callees first.
+fn find_finishing(code: &Code<'_>, tree: &Tree) -> Vec<bool> {
+    let mut does_all = vec![false; code.functions.len()];
+    for &function in tree.order.iter().rev() {
+        let Some(owned) = &tree.owned[function.index()] else { continue };
+        let Some(&(_, last)) = owned.items.iter().max_by_key(|(_, number)| number) else { continue };
+        let mut work = vec![BlockId(code.function(function).blocks.start)];
+        let mut seen: HashSet<BlockId> = work.iter().copied().collect();
+        does_all[function.index()] = loop {
+            let Some(block) = work.pop() else { break true };
+            let mut insts = code.insts_of(block);
+            let done = insts.find(|&inst| {
+                call_of(code, inst)
+                    .is_some_and(|call| call.item == Some(last) && is_certain(code, call, &does_all))
+            });
+            let next = &code.block(block).next;
+            match done.map(|done| call_of(code, done).is_some_and(|call| is_hook(code, call))) {
+                None if ends_in_return(code, block) => break false,
+                None => work.extend(next.iter().copied().filter(|&next| seen.insert(next))),
+                // An exception may come out of a clone before its items.
+                Some(false) if done.is_some_and(|done| is_invoke(code, done)) => {
+                    work.extend(next.iter().skip(1).copied().filter(|&next| seen.insert(next)));
+                }
+                Some(_) => {}
+            }
+        };
+    }
+    does_all
+}
+
+/// Whether an item's call synchronizes itself.
+fn is_hook(code: &Code<'_>, call: &Call) -> bool {
+    match call.callee {
+        Callee::Function(callee) => code.function(callee).blocks.is_empty(),
+        _ => true,
+    }
+}
+
+/// Whether an item is done when its call returns: it is a synchronization, or a call of a clone that nobody else calls and
+/// that does not return before.
+fn is_certain(code: &Code<'_>, call: &Call, does_all: &[bool]) -> bool {
+    match call.callee {
+        Callee::Function(callee) => is_hook(code, call) || does_all[callee.index()],
+        _ => true,
+    }
+}
+
 /// One function.
 struct Pass<'a, 'm> {
     code: &'a Code<'m>,
     shape: &'a Shape,
-    steps: &'a Steps,
-    tree: &'a Tree,
+    steps: &'a ThreadSteps,
     owned: &'a Owned,
     /// By item of its frame: first and last step.
     items: &'a [(u32, u32)],
+    /// By function.
+    does_all: &'a [bool],
     /// By item: its callee may come back without having done it.
     is_uncertain: Vec<bool>,
+    /// By item: an exception out of its callee may land in this function, maybe before it was done.
+    may_unwind: Vec<bool>,
 }
 
-impl<'a, 'm> Pass<'a, 'm> {
-    fn new(code: &'a Code<'m>, shape: &'a Shape, steps: &'a Steps, tree: &'a Tree, owned: &'a Owned) -> Self {
-        let items: &[_] = owned.frame.map_or(&[], |place| &steps.items[place]);
-        let is_uncertain = vec![false; items.len()];
-        let mut pass = Pass { code, shape, steps, tree, owned, items, is_uncertain };
-        for &(inst, number) in &owned.items {
-            pass.is_uncertain[number as usize] |= !pass.is_certain(inst);
+impl Pass<'_, '_> {
+    fn new(mut pass: Self) -> Self {
+        pass.is_uncertain = vec![false; pass.items.len()];
+        pass.may_unwind = vec![false; pass.items.len()];
+        for &(inst, number) in &pass.owned.items {
+            let Some(call) = call_of(pass.code, inst) else { continue };
+            pass.is_uncertain[number as usize] |= !is_certain(pass.code, call, pass.does_all);
+            pass.may_unwind[number as usize] |= !is_hook(pass.code, call) && is_invoke(pass.code, inst);
         }
         pass
     }
@@ -197,11 +260,16 @@ impl<'a, 'm> Pass<'a, 'm> {
         while let Some(block) = work.pop() {
             is_waiting[local(block)] = false;
             let Some(mut state) = spans.entry[block.index()] else { continue };
+            let mut unwound = None;
             for inst in self.code.insts_of(block) {
                 self.pass(inst, &mut state, spans);
+                if self.unwinds_early(inst) {
+                    unwound = Some(Span { after: spans.of_inst(inst).after, ..state });
+                }
             }
             spans.exit[block.index()] = state.until;
-            for &next in &self.code.block(block).next {
+            for (slot, &next) in self.code.block(block).next.iter().enumerate() {
+                let state = unwound.filter(|_| slot > 0).unwrap_or(state);
                 let known = &mut spans.entry[next.index()];
                 let joined = known.map_or(state, |known| Span {
                     after: known.after.min(state.after),
@@ -222,9 +290,8 @@ impl<'a, 'm> Pass<'a, 'm> {
         match self.owned.start {
             Start::Call(call) => Span { after: spans.of_inst(call).after, until: spans.layer(call) },
             Start::Main | Start::Thread(_) => {
-                let steps = &self.steps.threads[self.owned.thread.0 as usize];
-                let after = steps.entry.unwrap_or(0);
-                Span { after, until: steps.next_start(after) }
+                let after = self.steps.entry.unwrap_or(0);
+                Span { after, until: self.steps.next_start(after) }
             }
         }
     }
@@ -242,10 +309,11 @@ impl<'a, 'm> Pass<'a, 'm> {
                 // Else control would not be here.
                 state.after = state.after.max(self.items[number - 1].1 + 1);
             }
-            let until = if self.is_uncertain[number] { state.until.max(last + 1) } else { last + 1 };
-            spans.insts[inst.index()] = Span { after: state.after, until };
-            let steps = &self.steps.threads[self.owned.thread.0 as usize];
-            state.until = state.until.max(steps.next_start(last + 1));
+            let after = state.after;
+            state.until = state.until.max(self.steps.next_start(last + 1));
+            // A synchronization is over with its last step; a callee may go on to steps that no item has.
+            let until = if is_hook(self.code, call) { last + 1 } else { state.until };
+            spans.insts[inst.index()] = Span { after, until };
             if !self.is_uncertain[number] {
                 state.after = last + 1;
             }
@@ -259,21 +327,16 @@ impl<'a, 'm> Pass<'a, 'm> {
         }
     }
 
+    /// Whether an exception out of an item's callee may land in this function, maybe before the item was done.
+    fn unwinds_early(&self, inst: InstId) -> bool {
+        let call = call_of(self.code, inst).filter(|call| call.item.is_some());
+        call.is_some_and(|call| !is_hook(self.code, call)) && is_invoke(self.code, inst)
+    }
+
     /// The step with which the thread's function begins, if this is it.
     fn entry_step(&self) -> Option<u32> {
         let is_root = !matches!(self.owned.start, Start::Call(_));
-        self.steps.threads[self.owned.thread.0 as usize].entry.filter(|_| is_root)
-    }
-
-    /// Whether an item is done when its call comes back: it is a synchronization, or a call of a clone that nobody else
-    /// calls.
-    fn is_certain(&self, inst: InstId) -> bool {
-        let called = match call_of(self.code, inst).map(|call| call.callee) {
-            Some(Callee::Function(callee)) if !self.code.function(callee).blocks.is_empty() => callee,
-            _ => return true,
-        };
-        let start = self.tree.owned[called.index()].as_ref().map(|owned| owned.start);
-        start == Some(Start::Call(inst))
+        self.steps.entry.filter(|_| is_root)
     }
 
     /// Whether a block's items come when those before them are done and none behind them is. Of items that their callee
@@ -281,7 +344,7 @@ impl<'a, 'm> Pass<'a, 'm> {
     fn is_in_order(&self, block: BlockId, spans: &Spans) -> bool {
         let Some(mut over) = spans.entry[block.index()].map(|span| span.after) else { return true };
         let is_over = |over: u32, count: usize| match count.checked_sub(1) {
-            Some(last) if !self.is_uncertain[last] => over > self.items[last].1,
+            Some(last) if !self.is_uncertain[last] && !self.may_unwind[last] => over > self.items[last].1,
             _ => true,
         };
         self.code.insts_of(block).all(|inst| match &self.code.inst(inst).op {
@@ -292,7 +355,6 @@ impl<'a, 'm> Pass<'a, 'm> {
                 over = if is_uncertain { over } else { last + 1 };
                 is_uncertain || is_due
             }
-            Op::Return(_) => is_over(over, self.items.len()),
             _ => true,
         })
     }

@@ -6,19 +6,20 @@
 //! - Below it are all functions that are mentioned once in the module: by a direct call in an owned function. Nothing in
 //!   such a tree can be recursive, since a call of an ancestor would be the second mention of it.
 //! - A frame's clone must be called by the item that it is, and not in a cycle. One that is called from several places,
-//!   or in a cycle, may come back without having synchronized: such code is not owned. Called once from one place, it
-//!   has done its frame's items when it comes back, flag or not, since nobody else can.
+//!   or in a cycle, may come back without having synchronized, and begin again: such code is not owned.
 //!
 //! Not owned either, with all that is below: functions that call `setjmp` or the like, after which control comes back to
-//! where it was; clones in which items are missing or are not what the schedule has there.
+//! where it was; clones in which items are missing, or are not what the schedule has there, or that have other
+//! synchronizations beside them.
 
 use super::shape::Shape;
 use super::uses::{Mentions, Uses};
 use crate::ir::code::{BlockId, Call, Callee, Code, FuncId, InstId, Op, Operand};
 use crate::specialize::items::{Does, Kept, KeptFrames};
+use covsched_core::hooks::{CXX_HOOKS, HOOKS};
 use covsched_core::schedule::frames::FrameId;
-use covsched_core::ThreadId;
-use std::collections::HashMap;
+use covsched_core::{SiteId, ThreadId};
+use std::collections::{HashMap, HashSet};
 
 /// Functions after which control may come back to where they were called.
 const RETURN_TWICE: [&str; 9] = [
@@ -82,6 +83,8 @@ pub struct Builder<'a, 'm> {
     places: HashMap<(ThreadId, u32), usize>,
     /// By kept frame: its clone.
     clones: Vec<Option<FuncId>>,
+    /// By function.
+    is_hook: Vec<bool>,
     tree: Tree,
 }
 
@@ -101,8 +104,11 @@ impl<'a, 'm> Builder<'a, 'm> {
         for (clone, _) in clones.iter_mut().zip(is_twice).filter(|(_, is_twice)| *is_twice) {
             *clone = None;
         }
+        let symbols: HashSet<&str> = HOOKS.iter().chain(CXX_HOOKS).map(|hook| hook.symbol).collect();
+        let is_hook = code.functions.iter().map(|function| symbols.contains(function.name.as_str()));
         let tree = Tree { owned: vec![None; code.functions.len()], order: Vec::new() };
-        Builder { code, kept, shape, uses: Uses::of(code), places, clones, tree }
+        let is_hook = is_hook.collect();
+        Builder { code, kept, shape, uses: Uses::of(code), places, clones, is_hook, tree }
     }
 
     /// The tree.
@@ -199,9 +205,17 @@ impl<'a, 'm> Builder<'a, 'm> {
         frame: Option<usize>,
         blocks: &[BlockId],
     ) -> Option<Vec<(InstId, u32)>> {
+        // Behind the items of an open frame all is as it was.
+        let may_have_more = frame.is_none_or(|place| self.kept.frames[place].is_open);
         let mut items = Vec::new();
         for inst in blocks.iter().flat_map(|&block| self.code.insts_of(block)) {
-            let Some(number) = call_of(self.code, inst).and_then(|call| call.item) else { continue };
+            let Some(call) = call_of(self.code, inst) else { continue };
+            let Some(number) = call.item else {
+                if !may_have_more && self.synchronizes(call) {
+                    return None;
+                }
+                continue;
+            };
             let (place, _, item) = self.item(inst)?;
             if Some(place) != frame || !self.is_as_kept(inst, item) {
                 return None;
@@ -216,6 +230,13 @@ impl<'a, 'm> Builder<'a, 'm> {
             // A clone of no frame that is kept is of another schedule.
             && frame.is_some() == frame_of(self.code, function).is_some();
         is_whole.then_some(items)
+    }
+
+    /// Whether a call is of a hook that is not left out.
+    fn synchronizes(&self, call: &Call) -> bool {
+        let Callee::Function(callee) = call.callee else { return false };
+        let is_left_out = |argument: &Operand| matches!(argument, Operand::Int { value, .. } if *value == SiteId::IGNORED.0);
+        self.is_hook[callee.index()] && !call.arguments.last().is_some_and(is_left_out)
     }
 
     /// Whether a call does what its item says.

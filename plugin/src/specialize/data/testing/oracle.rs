@@ -24,7 +24,7 @@ pub(crate) struct Execution {
     pub is_normal: bool,
     /// Steps of its thread that are over when it begins.
     pub done: usize,
-    /// Steps that have begun when it ends.
+    /// Steps that have begun when it ends, or at the end of the walk: the next one does not begin while it runs.
     pub begun: usize,
 }
 
@@ -58,7 +58,12 @@ pub(crate) fn walk(scene: &Scene, thread: ThreadId, random: &mut Random) -> Opti
     };
     walker.find_items();
     walker.done = walker.entry;
-    walker.run(function).then_some(walker.trace)
+    let follows = walker.run(function);
+    let Walker { mut trace, done, .. } = walker;
+    for execution in trace.executions.iter_mut().filter(|execution| execution.end.is_none()) {
+        execution.begun = done;
+    }
+    follows.then_some(trace)
 }
 
 fn clone_of(scene: &Scene, place: usize) -> Option<FuncId> {
@@ -171,7 +176,10 @@ impl Walker<'_> {
                     self.end(number, true);
                     self.leave(false)
                 }
-                Op::Unreachable => return true,
+                Op::Unreachable => {
+                    self.trace.executions.pop();
+                    return true;
+                }
                 Op::Branch(_) | Op::Switch { .. } => {
                     self.end(number, true);
                     let chosen = match self.scene.flags.contains(&block) {
@@ -365,11 +373,9 @@ impl Orders {
         Orders { reach: reach.collect(), steps, events, threads }
     }
 
-    /// Whether one execution is over before another thread's begins.
+    /// Whether one execution is over before another thread's begins; also if that one does not happen, as the first does
+    /// not end.
     pub fn is_over(&self, (a, one): (usize, &Execution), (b, other): (usize, &Execution)) -> bool {
-        if one.end.is_none() {
-            return false;
-        }
         let end = self.steps[a].get(one.begun).copied().unwrap_or(self.events + self.threads + a);
         let begin = match other.done.checked_sub(1) {
             Some(last) => self.steps[b][last],
