@@ -96,16 +96,13 @@ def same_paths(options, app, schedule, order, arguments):
 
 
 def check_claims(options, special, schedule, order, arguments, original, runs, what):
-    """Runs a program that looks at what was claimed; it ends as the original does."""
+    """Runs a program that looks at what was claimed, each time with other delays; it does as the original does."""
     command = [covsched(options), "run", "--schedule", schedule, "--order", order, "--on-divergence", "abort"]
-    done = run(*command, "--delay", "1", "--repeat", str(runs), "--check", "--", special, *arguments, seconds=300)
+    done = run(*command, "--delay", "1", "--repeat", str(runs), "--", special, *arguments, seconds=300)
     if BUG.search(done.stderr):
         fail(f"{what}: a claim is wrong: {BUG.search(done.stderr).group()}", ("checked", done))
-    if done.returncode != 0 or done.timed_out:
-        fail(f"{what}: runs with checked claims differ", ("original", original), ("checked", done))
-    once = under(options, special, schedule, order, arguments)
-    if outcome(once) != outcome(original) or done.stdout != original.stdout:
-        fail(f"{what}: behaves differently", ("original", original), ("checked", once))
+    if outcome(done)[0] != outcome(original)[0] or done.stdout != original.stdout * runs or done.timed_out:
+        fail(f"{what}: behaves differently in {runs} runs", ("original", original), ("checked", done))
 
 
 def judge(checked, original, special, is_recorded, has_same_paths, what):
@@ -170,7 +167,7 @@ def check(options, base, source, inputs, levels, flags=()):
     recorded = run(covsched(options), "record", "-o", schedule, "--delay", "3", "--", app, *inputs[0])
     must(covsched(options), "verify", schedule)
     order, originals = options.order, []
-    for mode in options.mode or ["control"]:
+    for mode in options.mode:
         bitcode = f"{base}.{mode}.bc"
         checked.refused = specialize(options, app, schedule, bitcode, order, mode)
         if checked.refused:
@@ -218,6 +215,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1, help="of the first")
     parser.add_argument("--order", default="hb")
     parser.add_argument("--mode", action="append", choices=MODES, help="how to specialize; several times: each [control]")
+    parser.add_argument("--data", action="store_true", help="all modes with data flow")
     parser.add_argument("--level", default="-O2", help="of the original, for a program that is given")
     parser.add_argument("--levels", default=",".join(LEVELS), help="of the specialized program; --levels=-O0,-O2")
     parser.add_argument("--all-levels", action="store_true", help="also for random programs")
@@ -226,6 +224,7 @@ def main():
     parser.add_argument("--flag", action="append", default=[], help="a compiler flag more")
     parser.add_argument("sources", nargs="*", help="programs, one file each")
     options = parser.parse_args()
+    options.mode = [mode for mode in MODES if mode != "control"] if options.data else options.mode or ["control"]
     os.makedirs(options.work, exist_ok=True)
     counts, features, refusals, failed = collections.Counter(), collections.Counter(), collections.Counter(), []
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
