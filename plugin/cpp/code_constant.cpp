@@ -202,10 +202,10 @@ struct Initializer {
   void fill(const Constant *C, uint64_t Offset) {
     if (isa<UndefValue>(C)) {
       Undefined.push_back({Offset, Offset + DL.getTypeStoreSize(C->getType())});
-    } else if (auto *Number = dyn_cast<ConstantFP>(C)) {
-      integer(Number->getValueAPF().bitcastToAPInt(), Offset);
     } else if (C->isNullValue()) {
       return;
+    } else if (auto *Number = dyn_cast<ConstantFP>(C)) {
+      integer(Number->getValueAPF().bitcastToAPInt(), Offset);
     } else if (auto Int = integerOf(C)) {
       integer(*Int, Offset);
     } else if (auto *Data = dyn_cast<ConstantDataSequential>(C)) {

@@ -5,13 +5,14 @@
 //! holds of covered runs alone, and the program must check it where the value is made; of such constants those are
 //! taken that others follow from, the rest comes by itself in the next round.
 
-use super::facts::{self, Guard};
+use super::facts;
 use super::memory::variable;
+use super::oracle::Oracle;
 use super::places::Places;
 use super::values::{Side, Values};
 use crate::analysis::points_to::PointsTo;
 use crate::ir::code::{Callee, Code, Def, FuncId, GlobalId, InstId, Op, Operand, Ty, ValueId};
-use crate::smt::{self, Answer, Candidate, Goal, Prover, Question, Term};
+use crate::smt::{self, Candidate, Goal, Question, Term};
 use std::collections::{HashMap, HashSet};
 
 /// What a register always is.
@@ -46,8 +47,6 @@ pub struct Search<'a, 'm> {
     pub places: &'a Places<'a, 'm>,
     /// Its pointers.
     pub points_to: &'a PointsTo,
-    /// Conditions of the run, as the solver has them.
-    pub guards: &'a [Guard],
 }
 
 /// Registers that may be constant.
@@ -102,34 +101,38 @@ impl<'a, 'm> Search<'a, 'm> {
         &self,
         open: Open,
         values: &mut Values<'a, 'm>,
-        prover: &mut Prover,
-        facts: &smt::Facts,
+        oracle: &mut Oracle<'_, 'a, 'm>,
     ) -> Vec<Constant> {
         let Open { mut found, asked } = open;
         let (registers, candidates): (Vec<ValueId>, Vec<Candidate>) = asked.into_iter().unzip();
-        let constants = prover.find_constants(&values.terms, facts, &candidates);
-        let proven: Vec<(ValueId, Candidate, u64)> = registers
+        let facts = oracle.facts(values);
+        let constants = oracle.prover.find_constants(&mut values.terms, &facts, &candidates);
+        let proven: Vec<(ValueId, Candidate, smt::Constant)> = registers
             .into_iter()
             .zip(candidates)
             .zip(constants)
-            .filter_map(|((value, candidate), constant)| Some((value, candidate, constant?.value)))
+            .filter_map(|((value, candidate), constant)| Some((value, candidate, constant?)))
             .collect();
-        let questions: Vec<Question> = proven
+        let fixed: HashSet<Term> = proven.iter().map(|(_, candidate, _)| candidate.value).collect();
+        let (doubtful, clean): (Vec<_>, Vec<_>) =
+            proven.into_iter().partition(|(_, _, constant)| constant.with_guards);
+        found.extend(clean.into_iter().map(|(value, _, constant)| Constant {
+            value,
+            fixed: Fixed::Int(constant.value),
+            is_tainted: false,
+        }));
+        let questions: Vec<(Question, InstId)> = doubtful
             .iter()
-            .map(|(_, candidate, number)| {
-                let number = values.terms.constant(values.terms.width(candidate.value), *number);
-                Question { context: candidate.context.clone(), goal: Goal::Equal(candidate.value, number) }
+            .map(|(value, candidate, constant)| {
+                let number = values.terms.constant(values.terms.width(candidate.value), constant.value);
+                let goal = Goal::Equal(candidate.value, number);
+                (Question { context: candidate.context.clone(), goal }, self.place_of(*value))
             })
             .collect();
-        // Once more, to know which guards a proof needs.
-        let answers = prover.ask(&values.terms, facts, &questions);
-        let fixed: HashSet<Term> = proven.iter().map(|(_, candidate, _)| candidate.value).collect();
+        let known = oracle.are_known_at(values, &questions);
         let guard_conditions = self.guard_conditions();
-        for ((value, candidate, number), answer) in proven.into_iter().zip(answers) {
-            let Answer::Proven { guards } = answer else { continue };
-            let place = self.place_of(value);
-            let is_tainted = !guards.iter().all(|&guard| self.is_known_at(guard, place));
-            if is_tainted {
+        for ((value, candidate, constant), is_known) in doubtful.into_iter().zip(known) {
+            if !is_known {
                 // The guard itself, or something that the next round folds.
                 let variables = values.terms.variables(candidate.value);
                 let is_variable = variables[..] == [candidate.value];
@@ -138,17 +141,9 @@ impl<'a, 'm> Search<'a, 'm> {
                     continue;
                 }
             }
-            found.push(Constant { value, fixed: Fixed::Int(number), is_tainted });
+            found.push(Constant { value, fixed: Fixed::Int(constant.value), is_tainted: !is_known });
         }
         found
-    }
-
-    /// Whether a guard has been passed wherever control is at a place.
-    pub fn is_known_at(&self, guard: u32, place: InstId) -> bool {
-        let Some(home) = self.guards.get(guard as usize).and_then(|guard| guard.home) else { return false };
-        let first = InstId(self.code.block(home).insts.start);
-        // A guard's condition holds from the beginning of its home on.
-        self.code.inst(place).block == home || self.places.dominates(first, place) || self.places.before(first, place)
     }
 
     /// Where a register gets its value.

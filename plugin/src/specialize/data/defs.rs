@@ -14,6 +14,7 @@
 
 use super::facts;
 use super::memory::{variable, Access, AccessId, Kind, Memory};
+use super::oracle::Oracle;
 use super::owned::shares_loops;
 use super::places::Places;
 use super::values::{Side, Source, Values};
@@ -38,8 +39,8 @@ pub struct Found {
     pub at: InstId,
     /// What it reads.
     pub source: Source,
-    /// Guards that the proof used, by number.
-    pub guards: Vec<u32>,
+    /// The proof needs guards that are not passed yet where it runs: it holds of covered runs only.
+    pub is_tainted: bool,
 }
 
 /// What a search looks at.
@@ -71,12 +72,12 @@ struct Candidate {
 }
 
 impl<'a, 'm> Search<'a, 'm> {
-    /// One pass over all loads of owned code that have no source yet. `ask` answers questions.
+    /// One pass over all loads of owned code that `skip` does not know.
     pub fn pass(
         &self,
         values: &mut Values<'a, 'm>,
         skip: &dyn Fn(ValueId) -> bool,
-        ask: &mut dyn FnMut(&Values<'a, 'm>, &[Question]) -> Vec<Answer>,
+        oracle: &mut Oracle<'_, 'a, 'm>,
     ) -> Vec<Found> {
         let mut contexts = HashMap::new();
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -87,26 +88,26 @@ impl<'a, 'm> Search<'a, 'm> {
             }
         }
         let asked: Vec<Question> = candidates.iter().flat_map(|candidate| &candidate.questions).cloned().collect();
-        let mut answers = ask(values, &asked).into_iter();
+        let mut answers = oracle.ask(values, &asked).into_iter();
         let mut found: Vec<Found> = Vec::new();
-        for candidate in candidates {
-            let own: Vec<Answer> = answers.by_ref().take(candidate.questions.len()).collect();
-            if found.last().is_some_and(|last| last.load == candidate.load) {
+        // Questions that were answered with the help of guards, and by whom they were asked.
+        let mut doubtful: Vec<(Question, InstId)> = Vec::new();
+        let mut owners: Vec<usize> = Vec::new();
+        for Candidate { load, at, source, questions } in candidates {
+            let own: Vec<Answer> = answers.by_ref().take(questions.len()).collect();
+            if found.last().is_some_and(|last| last.load == load) || !own.iter().all(is_proven) {
                 continue;
             }
-            let mut guards = Vec::new();
-            let is_proven = own.into_iter().all(|answer| match answer {
-                Answer::Proven { guards: used } => {
-                    guards.extend(used);
-                    true
+            for (question, answer) in questions.into_iter().zip(own) {
+                if needs_guards(&answer) {
+                    doubtful.push((question, at));
+                    owners.push(found.len());
                 }
-                _ => false,
-            });
-            if is_proven {
-                guards.sort_unstable();
-                guards.dedup();
-                found.push(Found { load: candidate.load, at: candidate.at, source: candidate.source, guards });
             }
+            found.push(Found { load, at, source, is_tainted: false });
+        }
+        for (owner, is_known) in owners.into_iter().zip(oracle.are_known_at(values, &doubtful)) {
+            found[owner].is_tainted |= !is_known;
         }
         found
     }
@@ -386,6 +387,15 @@ impl<'a, 'm> Search<'a, 'm> {
         let base = values.global(global, block);
         Some((global, values.terms.difference(place, base)?))
     }
+}
+
+/// What cannot happen is apart from everything, too.
+fn is_proven(answer: &Answer) -> bool {
+    matches!(answer, Answer::Proven { .. } | Answer::Unreachable { .. })
+}
+
+fn needs_guards(answer: &Answer) -> bool {
+    matches!(answer, Answer::Proven { with_guards: true } | Answer::Unreachable { with_guards: true })
 }
 
 /// How two accesses lie to each other.

@@ -21,6 +21,7 @@ pub mod copies;
 pub mod defs;
 pub mod facts;
 pub mod memory;
+pub mod oracle;
 mod owned;
 pub mod pairs;
 pub mod places;

@@ -4,6 +4,7 @@
 
 use super::defs::{self, pair_question};
 use super::memory::{Access, Kind};
+use super::oracle::Oracle;
 use super::report::{AccessFact, PairFact, Place};
 use super::values::Values;
 use crate::ir::code::InstId;
@@ -17,7 +18,7 @@ const MOST_PAIRS: usize = 200_000;
 pub fn pairs<'a, 'm>(
     search: &defs::Search<'a, 'm>,
     values: &mut Values<'a, 'm>,
-    ask: &mut dyn FnMut(&Values<'a, 'm>, &[Question]) -> Vec<Answer>,
+    oracle: &mut Oracle<'_, 'a, 'm>,
     place: &dyn Fn(InstId) -> Place,
 ) -> Vec<PairFact> {
     let memory = search.memory;
@@ -55,7 +56,7 @@ pub fn pairs<'a, 'm>(
         }
     }
     let (keys, questions): (Vec<_>, Vec<Question>) = open.into_iter().unzip();
-    for (key, answer) in keys.into_iter().zip(ask(values, &questions)) {
+    for (key, answer) in keys.into_iter().zip(oracle.ask(values, &questions)) {
         let is_apart = matches!(answer, Answer::Proven { .. } | Answer::Unreachable { .. });
         decided.entry(key).and_modify(|all| *all &= is_apart).or_insert(is_apart);
     }

@@ -5,6 +5,7 @@ use super::copies::give_own_copies;
 use super::defs::{self, Found};
 use super::facts::{self, Guard};
 use super::memory::Memory;
+use super::oracle::Oracle;
 use super::pairs::pairs;
 use super::places::Places;
 use super::report::{BranchFact, ConstantFact, Facts, Place};
@@ -14,7 +15,7 @@ use crate::ir::code::{Code, Def, FuncId, InstId, Op, Operand, Ty, ValueId};
 use crate::ir::numbers::Numbers;
 use crate::ir::rewrite::{self, Folded, Keep, UnrollLimits};
 use crate::ir::{Module, Value};
-use crate::smt::{self, Consistency, Limits, Prover, Question, Terms};
+use crate::smt::{self, Consistency, Limits, Prover, Terms};
 use crate::specialize::items::KeptFrames;
 use crate::specialize::stats::{Round, Stats};
 use crate::specialize::{Options, SpecializeError};
@@ -105,29 +106,27 @@ impl<'m> Work<'_, 'm> {
 
         let mut known = Known::new(&code, &places, &mut values);
         for _ in 0..MOST_PASSES {
-            let found = {
-                let prover = &mut self.prover;
-                let mut ask = |values: &Values<'_, 'm>, questions: &[Question]| {
-                    prover.ask(&values.terms, &known.facts(values), questions)
-                };
-                search.pass(&mut values, &|load| known.loads.contains(&load), &mut ask)
-            };
+            let prover = &mut self.prover;
+            let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
+            let found = search.pass(&mut values, &|load| known.loads.contains(&load), &mut oracle);
             if found.is_empty() {
                 break;
             }
-            known.learn(&code, &places, &points_to, &mut values, found);
+            known.learn(&code, &places, &mut values, found);
         }
         round.loads_defined = known.loads.len();
         let is_replaced = |value: ValueId| self.replaced.contains(&code.value(value).raw);
-        let candidates = constants::Search { code: &code, places: &places, points_to: &points_to, guards: &known.guards };
+        let candidates = constants::Search { code: &code, places: &places, points_to: &points_to };
         let open = candidates.look(&mut values, &is_replaced);
+        let prover = &mut self.prover;
+        let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
         // All terms are made: what holds of them is known.
-        let facts = known.facts(&values);
+        let facts = oracle.facts(&values);
         round.constraints = facts.always.len() + facts.guards.len() + values.sources.len();
-        if let Consistency::No { core } = self.prover.consistent(&values.terms, &facts) {
+        if let Consistency::No { core } = oracle.prover.consistent(&mut values.terms, &facts) {
             return Err(contradiction(&code, &known, &facts, &core));
         }
-        let constants = candidates.decide(open, &mut values, &mut self.prover, &facts);
+        let constants = candidates.decide(open, &mut values, &mut oracle);
         let owned: Vec<FuncId> = places.functions().collect();
         let describe = |inst: InstId| place(&code, &places, inst);
         let mut changed = false;
@@ -154,10 +153,8 @@ impl<'m> Work<'_, 'm> {
         }
         if !changed && self.options.data.wants_facts {
             let prover = &mut self.prover;
-            let mut ask = |values: &Values<'_, 'm>, questions: &[Question]| {
-                prover.ask(&values.terms, &known.facts(values), questions)
-            };
-            self.facts.accesses = pairs(&search, &mut values, &mut ask, &describe);
+            let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
+            self.facts.accesses = pairs(&search, &mut values, &mut oracle, &describe);
         }
         self.terms = values.into_terms();
         Ok(changed)
@@ -178,26 +175,15 @@ impl Known {
         Known { guards: facts::guards(code, places, values), loads: HashSet::new(), tainted: Vec::new() }
     }
 
-    fn facts(&self, values: &Values<'_, '_>) -> smt::Facts {
-        smt::Facts {
-            always: values.bounds.clone(),
-            guards: self.guards.iter().map(|guard| guard.term).collect(),
-        }
-    }
-
     /// Takes what was found; terms change by that, and guards with them.
     fn learn<'a, 'm>(
         &mut self,
         code: &'a Code<'m>,
         places: &'a Places<'a, 'm>,
-        points_to: &'a PointsTo,
         values: &mut Values<'a, 'm>,
         found: Vec<Found>,
     ) {
-        let search = constants::Search { code, places, points_to, guards: &self.guards };
-        let (clean, tainted): (Vec<Found>, Vec<Found>) = found
-            .into_iter()
-            .partition(|found| found.guards.iter().all(|&guard| search.is_known_at(guard, found.at)));
+        let (tainted, clean): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|found| found.is_tainted);
         self.loads.extend(clean.iter().chain(&tainted).map(|found| found.load));
         values.learn(clean.into_iter().map(|found| (found.load, found.source)));
         self.tainted.extend(tainted);
