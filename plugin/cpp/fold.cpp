@@ -55,15 +55,21 @@ private:
 
   void simplify() {
     DominatorTree Tree(F);
-    const SimplifyQuery Query = SimplifyQuery(F.getParent()->getDataLayout(), nullptr, &Tree).getWithoutUndef();
+    const DataLayout &Layout = F.getParent()->getDataLayout();
+    // Only PHIs need to know who comes before whom. To others it would say more, but not in constant time: all
+    // dominators are asked, and clones are long.
+    const SimplifyQuery Query = SimplifyQuery(Layout).getWithoutUndef();
+    const SimplifyQuery PhiQuery = SimplifyQuery(Layout, nullptr, &Tree).getWithoutUndef();
     SmallVector<Instruction *, 0> InOrder;
     for (BasicBlock *Block : ReversePostOrderTraversal<Function *>(&F))
       for (Instruction &I : *Block)
         InOrder.push_back(&I);
     // The last is done next.
     Work.insert(InOrder.rbegin(), InOrder.rend());
-    while (!Work.empty())
-      simplifyOne(*Work.pop_back_val(), Query);
+    while (!Work.empty()) {
+      Instruction &I = *Work.pop_back_val();
+      simplifyOne(I, isa<PHINode>(I) ? PhiQuery : Query);
+    }
   }
 
   void simplifyOne(Instruction &I, const SimplifyQuery &Query) {

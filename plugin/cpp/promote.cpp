@@ -12,6 +12,7 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 
@@ -24,6 +25,16 @@ static bool readsOthers(LoadInst &Load) {
   return !all_of(Objects, [](const Value *Object) { return isa<AllocaInst>(Object); });
 }
 
+/// Instructions, and how many of them are locals. SROA also says that it changed something when it only tried.
+static std::pair<size_t, size_t> sizeOf(const Function &F) {
+  std::pair<size_t, size_t> Size;
+  for (const Instruction &I : instructions(F)) {
+    ++Size.first;
+    Size.second += isa<AllocaInst>(I);
+  }
+  return Size;
+}
+
 bool covsched::promoteLocals(Function &F) {
   FunctionAnalysisManager FAM;
   FAM.registerPass([] { return PassInstrumentationAnalysis(); });
@@ -33,9 +44,10 @@ bool covsched::promoteLocals(Function &F) {
   KeptReads Kept;
   for (BasicBlock &Block : F)
     Kept.keep(Block, readsOthers);
-  PreservedAnalyses Preserved = SROAPass(SROAOptions::PreserveCFG).run(F, FAM);
+  auto Before = sizeOf(F);
+  SROAPass(SROAOptions::PreserveCFG).run(F, FAM);
   Kept.release(F);
-  return !Preserved.areAllPreserved();
+  return sizeOf(F) != Before;
 }
 
 extern "C" bool cov_promote_locals(LLVMValueRef function) {

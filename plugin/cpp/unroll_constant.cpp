@@ -7,6 +7,7 @@
 #include "bridge.h"
 #include "kept_reads.h"
 #include "llvm-c/Core.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/OptimizationRemarkEmitter.h"
@@ -21,8 +22,19 @@ using covsched::KeptReads;
 
 namespace {
 
-/// Whether control ends here: in a trap, for one.
-bool isDeadEnd(const BasicBlock &Block) { return isa<UnreachableInst>(Block.getTerminator()); }
+/// Whether the program or the function is left behind here, in a trap or by an exception, and nothing goes on.
+bool isDeadEnd(const BasicBlock &Block) {
+  constexpr size_t Most = 64;
+  SetVector<const BasicBlock *> Seen;
+  Seen.insert(&Block);
+  for (size_t I = 0; I < Seen.size(); ++I) {
+    const Instruction *Last = Seen[I]->getTerminator();
+    if (I == Most || (Last->getNumSuccessors() == 0 && !isa<UnreachableInst>(Last) && !isa<ResumeInst>(Last)))
+      return false;
+    Seen.insert(succ_begin(Last), succ_end(Last));
+  }
+  return true;
+}
 
 /// How often the header runs unless the run ends in the loop, or an exception leaves it; 0 if that is no constant.
 unsigned tripsOf(const Loop &L, ScalarEvolution &SE) {

@@ -98,7 +98,8 @@ impl<'m> Inst<'m> {
     /// copied or that knows its frame ([`super::clone::Obstacle`], `va_start`).
     pub fn give_own_copy(self, name: &str) -> Option<Function<'m>> {
         // SAFETY: the call is of a live module.
-        let callee = optional(unsafe { bridge::cov_callee_to_copy(self.0) }, |raw| Function(raw, PhantomData))?;
+        let callee =
+            optional(unsafe { bridge::cov_callee_to_copy(self.0) }, |raw| Function(raw, PhantomData))?;
         let copy = Template::of(callee, |_| false).ok()?.copy(name);
         // SAFETY: as above; the copy has the function's type.
         unsafe { bridge::cov_call_clone(self.0, copy.0) };

@@ -62,7 +62,9 @@ pub(super) fn named<'m>(function: Function<'m>, name: &str) -> Inst<'m> {
     let is_it = |inst: &Inst<'_>| {
         let mut length = 0;
         // SAFETY: a live value, and LLVM's own text.
-        let text = unsafe { std::slice::from_raw_parts(LLVMGetValueName2(inst.0, &mut length).cast::<u8>(), length) };
+        let text = unsafe {
+            std::slice::from_raw_parts(LLVMGetValueName2(inst.0, &mut length).cast::<u8>(), length)
+        };
         text == name.as_bytes()
     };
     insts(function).into_iter().find(is_it).unwrap_or_else(|| panic!("%{name} is in the function"))
