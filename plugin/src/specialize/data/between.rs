@@ -19,13 +19,14 @@
 //! - On the second: `w'` has a way to `u'` without `d'`. That suffices to look for: all such places are dominated by `d'`
 //!   (else there would be a way around `d'` to `u'`), hence they are behind it. So one search backward from `u'`, which
 //!   `d'` stops, finds what is between, and looks at nothing else.
-//! - On the first, the same with the returns in the place of `u'`. An exception may leave the callee before its return; if
-//!   it lands on the way (the calls of the chain are invokes), whatever is behind `d` counts.
+//! - On the first, the same with the returns in the place of `u'`.
 //! - On the third, what has a way to `u` in the callees. If `w'` is `u'` itself, an earlier execution of `u'` counts as
 //!   well: it is one on the second way if `u'` has a way to itself without `d'`.
 //!
 //! An invoke has come back only on its normal edge; over the other one `d` need not have executed. So it is that edge which
-//! must dominate, and which stops searches.
+//! must dominate. Where an exception lands, no way leads to `u'` but over the normal edge (else the edge would not dominate
+//! it: control may come to the landing pad the first time), so that calls which are left by an exception are never on the
+//! way from the most recent `d`, and a search need not tell the two edges apart.
 //!
 //! If `d` does not dominate `u`, but surely executes (always), once, and before `u`, there is only one execution of it to be
 //! recent; what is neither before `d` nor after `u` may be between. The same holds of `w` of another thread in any case:
@@ -40,7 +41,7 @@ mod reach;
 
 pub(super) use reach::Reach;
 
-use super::places::shape::{is_invoke, normal_edge};
+use super::places::shape::normal_edge;
 use super::places::Places;
 use crate::ir::code::{FuncId, InstId, Op};
 use reach::{Goal, Keep};
@@ -156,24 +157,14 @@ impl Places<'_, '_> {
 
     /// Whether `w` may execute behind `d` in the call `top` that both are below of, until that call has come back.
     fn is_behind(&self, w: InstId, d: InstId, top: InstId) -> bool {
-        let chain: Vec<InstId> = self.chain(d, top).collect();
-        let lands = chain.iter().skip(1).any(|&call| is_invoke(self.code, call));
-        for &place in chain.iter().filter(|&&place| place != top) {
-            let Some(other) = self.lift(w, self.code.function_of(place)) else { continue };
-            let may = match other == place {
-                // It is below `d` itself: part of what that does.
-                true if place == d => true,
-                // It is below a call that is left by an exception when it is made again.
-                true => is_invoke(self.code, place) && self.is_on_way_out(other, place),
-                false if lands => self.leads(place, other, Keep::Source),
-                false => self.is_on_way_out(other, place),
-            };
-            if may {
-                return true;
+        // The deepest function that has both below it says.
+        for place in self.chain(d, top).take_while(|&place| place != top) {
+            if let Some(other) = self.lift(w, self.code.function_of(place)) {
+                return other == place || self.is_on_way_out(other, place);
             }
         }
-        // Without a chain, `w` is below `d` itself.
-        top == d
+        // It is below `d` itself: part of what that does.
+        true
     }
 
     /// Whether a place is on a way from behind `from` to a return, without coming back from `from` again. `from` dominates

@@ -4,7 +4,7 @@
 //! one layer and end in another; its part in a layer has no hole.
 
 use crate::ir::code::{BlockId, FuncId, InstId};
-use crate::specialize::data::places::shape::{ends_in_return, normal_edge};
+use crate::specialize::data::places::shape::ends_in_return;
 use crate::specialize::data::places::Places;
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -79,60 +79,51 @@ fn contains(blocks: &Blocks, block: BlockId) -> bool {
 }
 
 impl Places<'_, '_> {
-    /// Whether control can go from an instruction to a goal in its layer without coming back from `without`, which is in
-    /// that layer.
+    /// Whether control can go from an instruction to a goal in its layer without passing `without`, which is in that layer.
     pub(super) fn has_way(&self, inst: InstId, goal: Goal, without: Option<InstId>) -> bool {
         let block = self.code.inst(inst).block;
-        // An invoke stops only its normal edge, behind all of its block.
-        let stop = without.filter(|&stop| {
-            self.code.inst(stop).block == block && normal_edge(self.code, stop).is_none() && inst <= stop
-        });
+        let stop = without.filter(|&stop| self.code.inst(stop).block == block && inst <= stop);
         let is_direct = match goal {
             Goal::Place(place) => {
                 self.code.inst(place).block == block && inst < place && stop.is_none_or(|stop| place <= stop)
             }
-            Goal::NextLayer(_, layer) => self.spans.exit_layer(block) != layer && stop.is_none(),
-            Goal::Return(_, layer) => {
-                (self.spans.exit_layer(block) != layer || ends_in_return(self.code, block)) && stop.is_none()
-            }
+            _ => self.leaves(block, goal) && stop.is_none(),
         };
         is_direct || (stop.is_none() && contains(&self.ways_to(goal, without), block))
+    }
+
+    /// Whether a block leaves its layer for a goal before its end, or with it.
+    fn leaves(&self, block: BlockId, goal: Goal) -> bool {
+        match goal {
+            Goal::Place(_) => false,
+            Goal::NextLayer(_, layer) => self.spans.exit_layer(block) != layer,
+            Goal::Return(_, layer) => {
+                self.spans.exit_layer(block) != layer || ends_in_return(self.code, block)
+            }
+        }
     }
 
     /// The blocks from whose end there is a way to a goal.
     fn ways_to(&self, goal: Goal, without: Option<InstId>) -> Blocks {
         self.reach.ways.get((goal, without), || {
-            let edge = without.and_then(|stop| normal_edge(self.code, stop));
-            let stop = without.filter(|_| edge.is_none());
-            let mut search = Search { found: Vec::new(), seen: HashSet::new() };
+            let mut search = Search::default();
+            let has_stop = |block: BlockId| without.is_some_and(|stop| self.code.inst(stop).block == block);
             let layer = match goal {
                 Goal::Place(place) => {
-                    let block = self.code.inst(place).block;
-                    let layer = self.spans.layer(place);
-                    let is_stopped =
-                        stop.is_some_and(|stop| self.code.inst(stop).block == block && stop < place);
-                    if !is_stopped {
-                        self.come_to(block, layer, edge, &mut search);
+                    let (block, layer) = (self.code.inst(place).block, self.spans.layer(place));
+                    if !(has_stop(block) && without < Some(place)) {
+                        self.come_to(block, layer, &mut search);
                     }
                     layer
                 }
                 Goal::NextLayer(function, layer) | Goal::Return(function, layer) => {
-                    let layers = self.layers_of(function);
-                    for &block in layers.get(&layer).into_iter().flatten() {
-                        let has_stop = stop.is_some_and(|stop| self.code.inst(stop).block == block);
-                        let leaves = self.spans.exit_layer(block) != layer
-                            || (matches!(goal, Goal::Return(..)) && ends_in_return(self.code, block));
-                        if leaves && !has_stop {
-                            self.come_to(block, layer, edge, &mut search);
+                    for &block in self.layers_of(function).get(&layer).into_iter().flatten() {
+                        if self.leaves(block, goal) && !has_stop(block) {
+                            self.come_to(block, layer, &mut search);
                         }
-                        let is_last = |&next: &BlockId| self.spans.entry_layer(next) != layer;
+                        let mut next = self.code.block(block).next.iter();
                         if self.spans.exit_layer(block) == layer
-                            && self
-                                .code
-                                .block(block)
-                                .next
-                                .iter()
-                                .any(|next| is_last(next) && edge != Some((block, *next)))
+                            && next.any(|&next| self.spans.entry_layer(next) != layer)
                         {
                             search.add(block);
                         }
@@ -143,8 +134,8 @@ impl Places<'_, '_> {
             let mut next = 0;
             while let Some(&block) = search.found.get(next) {
                 next += 1;
-                if stop.is_none_or(|stop| self.code.inst(stop).block != block) {
-                    self.come_to(block, layer, edge, &mut search);
+                if !has_stop(block) {
+                    self.come_to(block, layer, &mut search);
                 }
             }
             search.found
@@ -152,17 +143,13 @@ impl Places<'_, '_> {
     }
 
     /// Adds the blocks that lead to the begin of one, if that is in the layer.
-    fn come_to(&self, block: BlockId, layer: u32, without: Option<(BlockId, BlockId)>, search: &mut Search) {
-        if self.spans.entry_layer(block) != layer {
-            return;
-        }
-        for &before in &self.code.block(block).previous {
-            let is_open = self.shape.is_known(before)
-                && self.spans.exit_layer(before) == layer
-                && without != Some((before, block));
-            if is_open {
-                search.add(before);
-            }
+    fn come_to(&self, block: BlockId, layer: u32, search: &mut Search) {
+        if self.spans.entry_layer(block) == layer {
+            let before = self.code.block(block).previous.iter().copied();
+            let before = before.filter(|&before| self.shape.is_known(before));
+            before
+                .filter(|&before| self.spans.exit_layer(before) == layer)
+                .for_each(|before| search.add(before));
         }
     }
 
@@ -170,7 +157,7 @@ impl Places<'_, '_> {
     pub(super) fn leads_from(&self, from: BlockId, to: BlockId) -> bool {
         let behind = self.reach.behind.get(from, || {
             let layer = self.spans.exit_layer(from);
-            let mut search = Search { found: Vec::new(), seen: HashSet::new() };
+            let mut search = Search::default();
             let enter = |block: BlockId, search: &mut Search| {
                 if self.spans.exit_layer(block) == layer {
                     let next = self.code.block(block).next.iter();
@@ -209,6 +196,7 @@ impl Places<'_, '_> {
 }
 
 /// Blocks in the order in which they are found.
+#[derive(Default)]
 struct Search {
     found: Vec<BlockId>,
     seen: HashSet<BlockId>,
