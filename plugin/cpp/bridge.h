@@ -395,8 +395,8 @@ const uint64_t *cov_code_next(CovCode *code, size_t *count);
 
 // --- What data-flow specialization does ---------------------------------------------------------------------
 
-/// The function whose copy a call may have for itself: called by name, defined here and nowhere else, no clone, not on
-/// the way to the call. Null if there is none.
+/// The function whose copy a call may have for itself: called by name, defined here and nowhere else, no frame's clone, not
+/// on the way to the call. Null if there is none.
 LLVMValueRef cov_callee_to_copy(LLVMValueRef call);
 /// Lets a call call a clone of what it called.
 void cov_call_clone(LLVMValueRef call, LLVMValueRef clone);
@@ -448,8 +448,15 @@ struct CovUnrollLimits {
   uint32_t trips;
 };
 
-/// Unrolls loops that run a constant number of times, without items in them. How many are gone.
-size_t cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits);
+/// A loop that is gone.
+struct CovUnrolledLoop {
+  CovLocation place;          // where it stood in the source
+  uint32_t trips;
+};
+
+/// Unrolls loops that run a constant number of times, without items in them.
+void cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits,
+                         void (*visit)(void *, const CovUnrolledLoop *), void *context);
 
 /// Runs LLVM's optimizer, which assumes that there are no data races. Calls of hooks are neither merged nor copied.
 void cov_optimize(LLVMModuleRef module);

@@ -3,6 +3,7 @@
 #include "bridge.h"
 #include "clone_parts.h"
 #include "llvm-c/Core.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalAlias.h"
 #include "llvm/IR/InstIterator.h"
@@ -27,6 +28,13 @@ static bool isCloneOf(const Function &F, const Function &Original) {
   MDNode *Mark = F.getMetadata(CloneMark);
   auto *Name = Mark && Mark->getNumOperands() ? dyn_cast<MDString>(Mark->getOperand(0)) : nullptr;
   return Name && Name->getString() == Original.getName();
+}
+
+/// Whether a function is a frame's clone, which has one place already.
+static bool isOfFrame(const Function &F) {
+  MDNode *Mark = F.getMetadata(CloneMark);
+  auto *Thread = Mark && Mark->getNumOperands() > 1 ? mdconst::dyn_extract<ConstantInt>(Mark->getOperand(1)) : nullptr;
+  return Thread && !Thread->isNegative();
 }
 
 /// The only place from which a function is called.
@@ -60,7 +68,7 @@ extern "C" {
 LLVMValueRef cov_callee_to_copy(LLVMValueRef call) {
   auto *Call = dyn_cast<CallBase>(unwrap(call));
   Function *Callee = Call && !isa<CallBrInst>(Call) ? calleeOf(*Call) : nullptr;
-  if (!Callee || !Callee->hasExactDefinition() || Callee->hasMetadata(CloneMark) || readsMoreArguments(*Callee))
+  if (!Callee || !Callee->hasExactDefinition() || isOfFrame(*Callee) || readsMoreArguments(*Callee))
     return nullptr;
   if (isRecursive(*Call->getFunction(), *Callee))
     return nullptr;

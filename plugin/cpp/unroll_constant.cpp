@@ -61,7 +61,8 @@ bool hasItem(const Loop &L) {
 
 class Unroller {
 public:
-  Unroller(Function &F, const CovUnrollLimits &Limits) : F(F), Limits(Limits), Left(Limits.growth) {}
+  Unroller(Function &F, const CovUnrollLimits &Limits, function_ref<void(const CovUnrolledLoop &)> Tell)
+      : F(F), Limits(Limits), Left(Limits.growth), Tell(Tell) {}
 
   /// Once over all loops, inner ones first. How many are gone.
   size_t round() {
@@ -85,6 +86,7 @@ private:
   Function &F;
   const CovUnrollLimits &Limits;
   uint64_t Left;  // instructions that may still be added
+  function_ref<void(const CovUnrolledLoop &)> Tell;
 
   /// The number of iterations if they are to be copied, else 0. The analysis of constants must see reads as they are.
   unsigned tripsWanted(const Loop &L, size_t Size, ScalarEvolution &SE, KeptReads &Reads) {
@@ -116,24 +118,28 @@ private:
     if (!Trips)
       return false;
     Left -= uint64_t(Trips) * Size;
+    DebugLoc Start = L.getStartLoc();
     UnrollLoopOptions Options = {Trips, /*Force=*/true, /*Runtime=*/false, /*AllowExpensiveTripCount=*/false,
                                  /*UnrollRemainder=*/false, /*ForgetAllSCEV=*/false};
-    return UnrollLoop(&L, Options, &LI, &SE, &DT, &FAM.getResult<AssumptionAnalysis>(F),
+    bool IsGone = UnrollLoop(&L, Options, &LI, &SE, &DT, &FAM.getResult<AssumptionAnalysis>(F),
                       &FAM.getResult<TargetIRAnalysis>(F), &FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), true,
                       nullptr) == LoopUnrollResult::FullyUnrolled;
+    if (IsGone)
+      Tell({cov_place_location(wrap(Start.getAsMDNode())), Trips});
+    return IsGone;
   }
 };
 
 }  // namespace
 
-extern "C" size_t cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits) {
+extern "C" void cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits,
+                                    void (*visit)(void *, const CovUnrolledLoop *), void *context) {
   Function &F = *unwrap<Function>(function);
   if (F.isDeclaration() || covsched::functionObstacle(F))
-    return 0;
-  Unroller All(F, *limits);
-  size_t Done = 0;
+    return;
+  auto Tell = [&](const CovUnrolledLoop &Loop) { visit(context, &Loop); };
+  Unroller All(F, *limits, Tell);
   // Copies of loops in loops may have become constant; each level of nesting takes a round.
-  while (size_t Now = All.round())
-    Done += Now;
-  return Done;
+  while (All.round())
+    ;
 }

@@ -372,6 +372,13 @@ pub(crate) struct RawFolded {
     pub(crate) merged: u64,
 }
 
+/// `CovUnrolledLoop`.
+#[repr(C)]
+pub(crate) struct RawUnrolledLoop {
+    pub(crate) place: RawLocation,
+    pub(crate) trips: u32,
+}
+
 /// As `CovUnrollLimits`.
 #[repr(C)]
 pub(crate) struct RawUnrollLimits {
@@ -595,7 +602,12 @@ extern "C" {
         keep: *const RawKept,
     ) -> bool;
     pub(crate) fn cov_fold(function: LLVMValueRef, done: *mut RawFolded);
-    pub(crate) fn cov_unroll_constant(function: LLVMValueRef, limits: *const RawUnrollLimits) -> usize;
+    pub(crate) fn cov_unroll_constant(
+        function: LLVMValueRef,
+        limits: *const RawUnrollLimits,
+        visit: extern "C" fn(*mut c_void, *const RawUnrolledLoop),
+        context: *mut c_void,
+    );
     pub(crate) fn cov_optimize(module: LLVMModuleRef);
     pub(crate) fn cov_variable(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
 

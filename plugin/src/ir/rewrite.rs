@@ -13,12 +13,13 @@
 //! Odd code (funclets, coroutines, `musttail`, `naked`, setjmp) is left as it is.
 
 use super::bridge::{
-    self, constant_kinds, keeps, RawConstant, RawFolded, RawKept, RawUnrollLimits, Text, OWN_THREAD,
+    self, constant_kinds, keeps, RawConstant, RawFolded, RawKept, RawUnrollLimits, RawUnrolledLoop, Text, OWN_THREAD,
 };
 use super::clone::{Template, NOT_COVERED};
-use super::{optional, Function, Global, Inst, Module, Value};
+use super::{optional, Function, Global, Inst, Location, Module, Value};
 use covsched_core::ThreadId;
 use llvm_plugin::inkwell::llvm_sys::core::{LLVMCountParams, LLVMGetParam};
+use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
 
@@ -80,6 +81,15 @@ pub struct UnrollLimits {
     pub growth: u64,
 }
 
+/// A loop that is gone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnrolledLoop {
+    /// Where it stood in the source.
+    pub location: Location,
+    /// How often it ran.
+    pub trips: u32,
+}
+
 impl Default for UnrollLimits {
     fn default() -> Self {
         UnrollLimits { instructions: 4_000, trips: 256, growth: 40_000 }
@@ -94,7 +104,7 @@ impl<'m> Inst<'m> {
 
     /// Copies the function that this call calls by name, for this call alone: an internal function with locals in
     /// registers. `None`, and nothing is changed, if the call names none, if the function is not the only definition of
-    /// its name, is a clone itself, or leads to the call (recursion has no end), or if it has something that cannot be
+    /// its name, is a frame's clone, or leads to the call (recursion has no end), or if it has something that cannot be
     /// copied or that knows its frame ([`super::clone::Obstacle`], `va_start`).
     pub fn give_own_copy(self, name: &str) -> Option<Function<'m>> {
         // SAFETY: the call is of a live module.
@@ -142,11 +152,19 @@ impl<'m> Function<'m> {
     }
 
     /// Unrolls loops that run a constant number of times, unless the run ends in them or an exception leaves them;
-    /// loops in others, too, and not those with items in them. How many are gone; if some are, instructions may be.
-    pub fn unroll_constant_loops(self, limits: UnrollLimits) -> usize {
+    /// loops in others, too, and not those with items in them. Those that are gone; if some are, instructions may be.
+    pub fn unroll_constant_loops(self, limits: UnrollLimits) -> Vec<UnrolledLoop> {
+        extern "C" fn visit(context: *mut c_void, raw: *const RawUnrolledLoop) {
+            // SAFETY: both are given by the call below.
+            let (found, raw) = unsafe { (&mut *context.cast::<Vec<UnrolledLoop>>(), &*raw) };
+            found.push(UnrolledLoop { location: Location::from_raw(raw.place), trips: raw.trips });
+        }
         let UnrollLimits { instructions, trips, growth } = limits;
+        let limits = RawUnrollLimits { instructions, growth, trips };
+        let mut found: Vec<UnrolledLoop> = Vec::new();
         // SAFETY: see above.
-        unsafe { bridge::cov_unroll_constant(self.0, &RawUnrollLimits { instructions, growth, trips }) }
+        unsafe { bridge::cov_unroll_constant(self.0, &limits, visit, (&raw mut found).cast()) };
+        found
     }
 }
 

@@ -11,7 +11,7 @@ use super::oracle::Oracle;
 use super::places::Places;
 use super::values::{Side, Values};
 use crate::analysis::points_to::PointsTo;
-use crate::ir::code::{Callee, Code, Def, FuncId, GlobalId, InstId, Op, Operand, Ty, ValueId};
+use crate::ir::code::{BlockId, Callee, Code, Def, FuncId, GlobalId, InstId, Op, Operand, Ty, ValueId};
 use crate::smt::{self, Candidate, Goal, Question, Term};
 use std::collections::{HashMap, HashSet};
 
@@ -61,7 +61,7 @@ impl<'a, 'm> Search<'a, 'm> {
     pub fn look(&self, values: &mut Values<'a, 'm>, skip: &dyn Fn(ValueId) -> bool) -> Open {
         let mut open = Open { found: Vec::new(), asked: Vec::new() };
         let mut contexts = HashMap::new();
-        let used = self.used();
+        let (used, claims) = (self.used(), self.conditions_to("covsched_claim_failed"));
         for function in self.places.functions() {
             let parameters = self.code.function(function).parameters.iter().copied();
             let results = self
@@ -71,7 +71,7 @@ impl<'a, 'm> Search<'a, 'm> {
                 .flat_map(|block| self.code.insts_of(block))
                 .filter_map(|inst| self.code.inst(inst).result);
             for value in parameters.chain(results) {
-                if !used.contains(&value) || skip(value) {
+                if !used.contains(&value) || claims.contains(&value) || skip(value) {
                     continue;
                 }
                 let Some(term) = values.register(value, Side::A) else { continue };
@@ -130,7 +130,7 @@ impl<'a, 'm> Search<'a, 'm> {
             })
             .collect();
         let known = oracle.are_known_at(values, &questions);
-        let guard_conditions = self.guard_conditions();
+        let guard_conditions = self.conditions_to("covsched_not_covered");
         for ((value, candidate, constant), is_known) in doubtful.into_iter().zip(known) {
             if !is_known {
                 // The guard itself, or something that the next round folds.
@@ -186,24 +186,24 @@ impl<'a, 'm> Search<'a, 'm> {
         used
     }
 
-    /// Conditions of branches to traps.
-    fn guard_conditions(&self) -> HashSet<ValueId> {
-        let mut found = HashSet::new();
-        for data in &self.code.insts {
-            if let Op::Branch(Some(Operand::Value(cond))) = data.op {
-                if self.code.block(data.block).next.iter().any(|&next| self.is_trap(next)) {
-                    found.insert(cond);
-                }
+    /// Conditions of branches to blocks that call a function.
+    fn conditions_to(&self, name: &str) -> HashSet<ValueId> {
+        let Some(function) = self.code.functions.iter().position(|data| data.name == name) else {
+            return HashSet::new();
+        };
+        let function = FuncId(function as u32);
+        let calls_it = |&block: &BlockId| {
+            self.code.insts_of(block).any(|inst| match &self.code.inst(inst).op {
+                Op::Call(call) => call.callee == Callee::Function(function),
+                _ => false,
+            })
+        };
+        let conditions = self.code.insts.iter().filter_map(|data| match data.op {
+            Op::Branch(Some(Operand::Value(cond))) => {
+                self.code.block(data.block).next.iter().any(calls_it).then_some(cond)
             }
-        }
-        found
-    }
-
-    fn is_trap(&self, block: crate::ir::code::BlockId) -> bool {
-        self.code.insts_of(block).any(|inst| match &self.code.inst(inst).op {
-            Op::Call(call) => matches!(call.callee, Callee::Function(callee)
-                if self.code.function(callee).name == "covsched_not_covered"),
-            _ => false,
-        })
+            _ => None,
+        });
+        conditions.collect()
     }
 }

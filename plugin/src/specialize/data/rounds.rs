@@ -8,12 +8,12 @@ use super::memory::Memory;
 use super::oracle::Oracle;
 use super::pairs::pairs;
 use super::places::Places;
-use super::report::{BranchFact, ConstantFact, Facts, Place};
+use super::report::{BranchFact, ConstantFact, Facts, LoopFact, Place};
 use super::values::{Side, Source, Values};
 use crate::analysis::points_to::PointsTo;
 use crate::ir::code::{Code, Def, FuncId, InstId, Op, Operand, Ty, ValueId};
 use crate::ir::numbers::Numbers;
-use crate::ir::rewrite::{self, Folded, Keep, UnrollLimits};
+use crate::ir::rewrite::{self, Folded, Keep, UnrollLimits, UnrolledLoop};
 use crate::ir::{Module, Value};
 use crate::smt::{self, Consistency, Limits, Prover, Terms};
 use crate::specialize::items::KeptFrames;
@@ -148,8 +148,13 @@ impl<'m> Work<'_, 'm> {
             let folded = data.function.fold();
             round.branches_folded += folded.branches;
             let unrolled = data.function.unroll_constant_loops(UnrollLimits::default());
-            round.loops_unrolled += unrolled as u64;
-            changed |= folded != Folded::default() || unrolled > 0;
+            round.loops_unrolled += unrolled.len() as u64;
+            changed |= folded != Folded::default() || !unrolled.is_empty();
+            let whole = |done: UnrolledLoop| LoopFact {
+                place: Place::new(done.location, original(&code, function), places.thread_of(function)),
+                trips: done.trips,
+            };
+            self.facts.loops.extend(unrolled.into_iter().map(whole));
         }
         if !changed && self.options.data.wants_facts {
             let prover = &mut self.prover;
@@ -226,7 +231,9 @@ fn contradiction(code: &Code<'_>, known: &Known, facts: &smt::Facts, core: &[usi
 /// The name of the function that a clone was made of.
 fn original<'c>(code: &'c Code<'_>, function: FuncId) -> &'c str {
     let data = code.function(function);
-    data.clone.as_ref().map_or(data.name.as_str(), |clone| clone.original.as_str())
+    let name = data.clone.as_ref().map_or(data.name.as_str(), |clone| clone.original.as_str());
+    // A copy of a clone without synchronization.
+    name.strip_suffix(".free").unwrap_or(name)
 }
 
 fn place(code: &Code<'_>, places: &Places<'_, '_>, inst: InstId) -> Place {

@@ -182,7 +182,7 @@ fn specialize(module: Module<'_>, keep: Keep<'_>) -> (usize, Folded) {
                     changed += usize::from(module.replace_uses(load.result(), Constant::Int(value), keep));
                 }
             }
-            let gone = function.unroll_constant_loops(UnrollLimits::default());
+            let gone = function.unroll_constant_loops(UnrollLimits::default()).len();
             let done = function.fold();
             changed += gone + done.values as usize;
             loops += gone;
