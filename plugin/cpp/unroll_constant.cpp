@@ -14,6 +14,7 @@
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/Transforms/Utils/UnrollLoop.h"
+#include "shared.h"
 #include "template.h"
 #include "unroll.h"
 
@@ -125,7 +126,7 @@ private:
                       &FAM.getResult<TargetIRAnalysis>(F), &FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), true,
                       nullptr) == LoopUnrollResult::FullyUnrolled;
     if (IsGone)
-      Tell({cov_place_location(wrap(Start.getAsMDNode())), Trips});
+      Tell({Start ? cov_place_location(wrap(Start.getAsMDNode())) : CovLocation{covsched::text(""), 0, 0}, Trips});
     return IsGone;
   }
 };
