@@ -115,7 +115,7 @@ impl Bounds {
     }
 
     /// From exact integers: the value is one of `low..=high` modulo 2^width.
-    fn from_integers(width: u32, low: i128, high: i128) -> Bounds {
+    pub fn from_integers(width: u32, low: i128, high: i128) -> Bounds {
         let mut bounds = Bounds::full(width);
         let size = 1i128 << width;
         let Some(span) = high.checked_sub(low) else { return bounds };

@@ -185,14 +185,14 @@ pub(super) fn conjuncts(terms: &mut Terms, facts: &[Term]) -> Vec<Term> {
 
 /// Variables that a fact can be solved for, newest first, with their coefficients.
 fn solvable(terms: &mut Terms, fact: Term) -> Vec<(Term, u64)> {
-    let (fact, of) = match terms.view(fact) {
-        View::Not(of) => (of, of),
-        _ => (fact, fact),
+    let (is_negated, of) = match terms.view(fact) {
+        View::Not(of) => (true, of),
+        _ => (false, fact),
     };
     let mut found = match terms.view(of) {
-        View::Variable(_) => vec![(fact, 1)],
-        View::Binary(Binary::Xor, a, b) if terms.width(a) == 1 => vec![(a, 1), (b, 1)],
-        View::Binary(Binary::Eq, a, b) if of == fact => {
+        View::Variable(_) => vec![(of, 1)],
+        View::Binary(Binary::Xor, a, b) => vec![(a, 1), (b, 1)],
+        View::Binary(Binary::Eq, a, b) if !is_negated => {
             let gap = terms.sub(a, b);
             terms.affine(gap).parts().to_vec()
         }

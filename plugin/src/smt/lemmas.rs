@@ -1,16 +1,15 @@
 //! What is true of multiplications and divisions without computing them. Bit-blasted multipliers and dividers are
 //! what makes questions slow, and the proofs that matter here hardly need them: partitions `n*i/p .. n*(i+1)/p`
 //! are disjoint because division is monotonic, interleaved indices `id + n*k` because two multiples of `n` are `n`
-//! apart. So the solver first sees each product, quotient and remainder as an unknown with the lemmas below, all of
-//! them true of every bit-vector (`tests/lemmas.rs` tries them out); only if that leaves a model that the real
-//! operations refute, it sees the operations.
+//! apart. So the solver first sees each product, quotient and remainder as an unknown with the lemmas below; only
+//! if that leaves a model that the real operations refute, it sees the operations.
 //!
-//! Quotients and remainders by a constant are defined completely, so that their models need no second look.
-//!
-//! Lemmas about products have the form "if the factors are at most A and B, then ..", with A * B representable.
-//! A and B are taken from the facts' intervals; the lemma is true whatever they are.
+//! A lemma is an implication that is true of all bit-vectors, without its premise where the facts' intervals decide
+//! that. (Lemmas about products have the form "if the factors are at most A and B, then ..", with A * B
+//! representable; A and B are taken from the intervals.) What remains is often a plain comparison, and chains of
+//! these answer questions without the solver.
 
-use super::bits::{mask, signed, signed_max, signed_min, Binary};
+use super::bits::{mask, signed_max, signed_min, Binary};
 use super::ranges::Ranges;
 use super::terms::{Term, Terms, View};
 use std::collections::{HashMap, HashSet};
@@ -25,8 +24,25 @@ pub(super) struct Lemmas {
     pub claims: Vec<Term>,
     /// Products, quotients and remainders that they speak of, ascending.
     pub about: Vec<Term>,
-    /// Some of these are not defined completely.
-    pub are_partial: bool,
+}
+
+impl Lemmas {
+    /// There are operations that lemmas describe but do not define.
+    pub fn is_partial(&self) -> bool {
+        !self.about.is_empty()
+    }
+
+    /// Those that are plain comparisons.
+    pub fn comparisons(&self, terms: &Terms) -> Vec<Term> {
+        let is_comparison = |&claim: &Term| {
+            let inner = match terms.view(claim) {
+                View::Not(inner) => inner,
+                _ => claim,
+            };
+            matches!(terms.view(inner), View::Binary(op, _, _) if op.is_comparison())
+        };
+        self.claims.iter().copied().filter(is_comparison).collect()
+    }
 }
 
 /// Makes lemmas, each once.
@@ -39,8 +55,9 @@ pub(super) struct Lemmatizer {
 /// Terms with a common divisor or a common factor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 enum Group {
-    Quotients(Binary, Term),
+    // First: what multiples say decides the premises of quotients.
     Multiples(Term),
+    Quotients(Binary, Term),
 }
 
 impl Lemmatizer {
@@ -90,18 +107,22 @@ impl Lemmatizer {
         }
         let mut groups: Vec<_> = groups.into_iter().collect();
         groups.sort_unstable();
+        let mut apart = Vec::new();
         for (group, (new, old)) in groups {
             let among = (1..new.len()).flat_map(|gap| (gap..new.len()).map(move |at| (at - gap, at)));
             let among: Vec<_> = among.take(PAIRS).map(|(a, b)| (new[a], new[b])).collect();
             let across: Vec<_> =
                 new.iter().flat_map(|&a| old.iter().map(move |&b| (a, b))).take(PAIRS).collect();
             for (a, b) in among.into_iter().chain(across) {
-                claims.extend(self.pair(terms, ranges, group, a, b));
+                let lemmas = self.pair(terms, ranges, group, &apart, a, b);
+                if matches!(group, Group::Multiples(_)) {
+                    apart.extend_from_slice(&lemmas);
+                }
+                claims.extend(lemmas);
             }
         }
-        let are_partial = fresh.iter().any(|&term| !is_defined(terms, term));
         claims.retain(|&claim| terms.as_constant(claim).is_none());
-        Lemmas { claims, about: fresh, are_partial }
+        Lemmas { claims, about: fresh }
     }
 
     fn single(&mut self, terms: &mut Terms, ranges: &mut Ranges, term: Term) -> Vec<Term> {
@@ -111,7 +132,7 @@ impl Lemmatizer {
         let mut lemmas = known_bounds(terms, term);
         match terms.view(term) {
             View::Product(&[x, y]) => product(terms, ranges, term, x, y, &mut lemmas),
-            View::Binary(op, a, by) => division(terms, op, term, a, by, &mut lemmas),
+            View::Binary(op, a, by) => division(terms, ranges, op, term, a, by, &mut lemmas),
             _ => {}
         }
         self.singles.insert(term, lemmas.clone());
@@ -123,6 +144,7 @@ impl Lemmatizer {
         terms: &mut Terms,
         ranges: &mut Ranges,
         group: Group,
+        apart: &[Term],
         a: Term,
         b: Term,
     ) -> Vec<Term> {
@@ -131,7 +153,7 @@ impl Lemmatizer {
             return known.clone();
         }
         let lemmas = match group {
-            Group::Quotients(op, by) => monotonic(terms, op, by, a, b),
+            Group::Quotients(op, by) => monotonic(terms, ranges, op, by, apart, a, b),
             Group::Multiples(of) => multiples(terms, ranges, of, a, b),
         };
         self.pairs.insert(key, lemmas.clone());
@@ -148,13 +170,12 @@ fn groups_of(terms: &Terms, term: Term) -> Vec<Group> {
     }
 }
 
-/// Its lemmas leave just one value.
-fn is_defined(terms: &Terms, term: Term) -> bool {
-    let View::Binary(op, _, by) = terms.view(term) else { return false };
-    match (op, terms.as_constant(by)) {
-        (Binary::Udiv | Binary::Urem, Some(by)) => by > 0,
-        (Binary::Sdiv | Binary::Srem, Some(by)) => signed(terms.width(term), by) > 0,
-        _ => false,
+/// `premise` implies `conclusion`; where the facts decide the premise, without it.
+fn implied(terms: &mut Terms, ranges: &mut Ranges, context: &[Term], premise: Term, conclusion: Term) -> Term {
+    match ranges.decide(terms, context, premise) {
+        Some(true) => conclusion,
+        Some(false) => terms.boolean(true),
+        None => terms.implies(premise, conclusion),
     }
 }
 
@@ -183,15 +204,17 @@ fn known_bounds(terms: &mut Terms, term: Term) -> Vec<Term> {
     lemmas
 }
 
-fn division(terms: &mut Terms, op: Binary, term: Term, a: Term, by: Term, lemmas: &mut Vec<Term>) {
+fn division(
+    terms: &mut Terms,
+    ranges: &mut Ranges,
+    op: Binary,
+    term: Term,
+    a: Term,
+    by: Term,
+    lemmas: &mut Vec<Term>,
+) {
     let width = terms.width(term);
-    let zero = terms.constant(width, 0);
-    let one = terms.constant(width, 1);
-    if let Some(divisor) = terms.as_constant(by) {
-        if is_defined(terms, term) {
-            return defined(terms, op, term, a, divisor, lemmas);
-        }
-    }
+    let (zero, one) = (terms.constant(width, 0), terms.constant(width, 1));
     let is_signed = matches!(op, Binary::Sdiv | Binary::Srem);
     // Where the dividend is natural and the divisor positive, signed and unsigned division are the same.
     let (natural, positive) = if is_signed {
@@ -200,48 +223,47 @@ fn division(terms: &mut Terms, op: Binary, term: Term, a: Term, by: Term, lemmas
         (terms.boolean(true), terms.ne(by, zero))
     };
     let usual = terms.both(natural, positive);
+    let negative = terms.not(natural);
+    let negative = terms.both(negative, positive);
     let less = terms.ult(a, by);
     let small = terms.both(usual, less);
+    let mut say = |terms: &mut Terms, premise, conclusion| {
+        lemmas.push(implied(terms, ranges, &[], premise, conclusion));
+    };
     match op {
         Binary::Udiv | Binary::Sdiv => {
             let bounded = terms.ule(term, a);
-            lemmas.push(terms.implies(usual, bounded));
+            say(terms, usual, bounded);
             let is_zero = terms.eq(term, zero);
-            lemmas.push(terms.implies(small, is_zero));
+            say(terms, small, is_zero);
             let enough = terms.not(less);
             let enough = terms.both(usual, enough);
             let is_some = terms.ne(term, zero);
-            lemmas.push(terms.implies(enough, is_some));
-            let by_one = terms.eq(by, one);
-            let same = terms.eq(term, a);
-            lemmas.push(terms.implies(by_one, same));
-            let not_one = terms.ne(by, one);
+            say(terms, enough, is_some);
+            let (by_one, same) = (terms.eq(by, one), terms.eq(term, a));
+            say(terms, by_one, same);
+            let not_one = terms.not(by_one);
             let not_one = terms.both(usual, not_one);
             let half = terms.lshr(a, one);
             let halved = terms.ule(term, half);
-            lemmas.push(terms.implies(not_one, halved));
+            say(terms, not_one, halved);
             if is_signed {
-                let negative = terms.not(natural);
-                let negative = terms.both(negative, positive);
                 let (above, below) = (terms.sge(term, a), terms.sle(term, zero));
                 let between = terms.both(above, below);
-                lemmas.push(terms.implies(negative, between));
+                say(terms, negative, between);
             }
         }
         _ => {
-            let below = terms.ult(term, by);
-            let bounded = terms.ule(term, a);
-            let both = terms.both(below, bounded);
-            lemmas.push(terms.implies(usual, both));
+            let (below, bounded) = (terms.ult(term, by), terms.ule(term, a));
+            say(terms, usual, below);
+            say(terms, usual, bounded);
             let same = terms.eq(term, a);
-            lemmas.push(terms.implies(small, same));
+            say(terms, small, same);
             if is_signed {
-                let negative = terms.not(natural);
-                let negative = terms.both(negative, positive);
                 let opposite = terms.sub(zero, by);
                 let (above, below) = (terms.sgt(term, opposite), terms.sle(term, zero));
                 let between = terms.both(above, below);
-                lemmas.push(terms.implies(negative, between));
+                say(terms, negative, between);
             }
             // a == by * quotient + remainder, also where `by` is 0.
             let quotient = if is_signed { terms.sdiv(a, by) } else { terms.udiv(a, by) };
@@ -252,38 +274,16 @@ fn division(terms: &mut Terms, op: Binary, term: Term, a: Term, by: Term, lemmas
     }
 }
 
-/// The remainder `a - divisor * quotient` is in its range, and the multiple does not wrap: that leaves one quotient.
-fn defined(terms: &mut Terms, op: Binary, term: Term, a: Term, divisor: u64, lemmas: &mut Vec<Term>) {
-    let width = terms.width(term);
-    let by = terms.constant(width, divisor);
-    let zero = terms.constant(width, 0);
-    match op {
-        Binary::Udiv => {
-            // The interval among the known bounds keeps the multiple from wrapping.
-            let rest = terms.linear(width, &[(a, 1), (term, divisor.wrapping_neg())], 0);
-            lemmas.push(terms.ult(rest, by));
-        }
-        Binary::Sdiv => {
-            let rest = terms.linear(width, &[(a, 1), (term, divisor.wrapping_neg())], 0);
-            let natural = terms.sge(a, zero);
-            let up_to = terms.ult(rest, by);
-            lemmas.push(terms.implies(natural, up_to));
-            let opposite = terms.sub(zero, by);
-            let (above, below) = (terms.sgt(rest, opposite), terms.sle(rest, zero));
-            let down_to = terms.both(above, below);
-            lemmas.push(terms.either(natural, down_to));
-        }
-        Binary::Urem | Binary::Srem => {
-            let quotient = if op == Binary::Urem { terms.udiv(a, by) } else { terms.sdiv(a, by) };
-            let rest = terms.linear(width, &[(a, 1), (quotient, divisor.wrapping_neg())], 0);
-            lemmas.push(terms.eq(term, rest));
-        }
-        _ => {}
-    }
-}
-
 /// `a <= b` keeps its sense when both are divided by the same.
-fn monotonic(terms: &mut Terms, op: Binary, by: Term, one: Term, other: Term) -> Vec<Term> {
+fn monotonic(
+    terms: &mut Terms,
+    ranges: &mut Ranges,
+    op: Binary,
+    by: Term,
+    apart: &[Term],
+    one: Term,
+    other: Term,
+) -> Vec<Term> {
     let (View::Binary(_, a, _), View::Binary(_, b, _)) = (terms.view(one), terms.view(other)) else {
         return Vec::new();
     };
@@ -292,12 +292,12 @@ fn monotonic(terms: &mut Terms, op: Binary, by: Term, one: Term, other: Term) ->
     for (a, b, one, other) in [(a, b, one, other), (b, a, other, one)] {
         if op == Binary::Udiv {
             let (before, after) = (terms.ule(a, b), terms.ule(one, other));
-            lemmas.push(terms.implies(before, after));
+            lemmas.push(implied(terms, ranges, apart, before, after));
         } else {
             let (before, after) = (terms.sle(a, b), terms.sle(one, other));
             let positive = terms.sgt(by, zero);
             let before = terms.both(before, positive);
-            lemmas.push(terms.implies(before, after));
+            lemmas.push(implied(terms, ranges, apart, before, after));
         }
     }
     lemmas
@@ -332,18 +332,18 @@ fn product(terms: &mut Terms, ranges: &mut Ranges, term: Term, x: Term, y: Term,
     let (x_fits, y_fits) = (at_most(terms, x, a), at_most(terms, y, b));
     let fits = terms.both(x_fits, y_fits);
     let bounded = at_most(terms, term, a * b);
-    lemmas.push(terms.implies(fits, bounded));
+    lemmas.push(implied(terms, ranges, &[], fits, bounded));
     for (factor, other) in [(x, y), (y, x)] {
         let is_zero = terms.eq(factor, zero);
         let nothing = terms.eq(term, zero);
-        lemmas.push(terms.implies(is_zero, nothing));
+        lemmas.push(implied(terms, ranges, &[], is_zero, nothing));
         let is_one = terms.eq(factor, one);
         let same = terms.eq(term, other);
-        lemmas.push(terms.implies(is_one, same));
+        lemmas.push(implied(terms, ranges, &[], is_one, same));
         let not_zero = terms.ne(factor, zero);
         let grows = terms.both(fits, not_zero);
         let at_least = terms.uge(term, other);
-        lemmas.push(terms.implies(grows, at_least));
+        lemmas.push(implied(terms, ranges, &[], grows, at_least));
     }
 }
 
@@ -364,9 +364,9 @@ fn multiples(terms: &mut Terms, ranges: &mut Ranges, of: Term, one: Term, other:
         let less = terms.both(fits, less);
         let next = terms.add(one, of);
         let apart = terms.ule(next, other);
-        lemmas.push(terms.implies(less, apart));
+        lemmas.push(implied(terms, ranges, &[], less, apart));
     }
     let (same, equal) = (terms.eq(i, j), terms.eq(one, other));
-    lemmas.push(terms.implies(same, equal));
+    lemmas.push(implied(terms, ranges, &[], same, equal));
     lemmas
 }

@@ -11,6 +11,7 @@ mod equalities;
 mod eval;
 mod lemmas;
 mod logic;
+mod order;
 mod parallel;
 mod prover;
 mod ranges;

@@ -180,6 +180,7 @@ impl Known {
         let (always, guards) = (at(always), at(guards));
         let all: Vec<Term> = always.iter().chain(&guards).copied().collect();
         let lemmas = self.lemmatizer.lemmas(terms, &mut self.ranges, &all, None);
+        self.ranges.add(terms, &lemmas.comparisons(terms));
         let slice = Arc::new(Slice { always, guards, lemmas });
         self.made.insert(set, slice.clone());
         slice
@@ -373,6 +374,13 @@ fn fast(terms: &mut Terms, known: &mut Known, key: Key) -> Result<Answer, Box<Pe
     let set = known.slices.touched(terms, assertions.iter().copied());
     let slice = known.slice(terms, set);
     let lemmas = [known.lemmas(terms, &assertions, &slice)];
+    if slice.lemmas.is_partial() || lemmas[0].is_partial() {
+        let mut more = lemmas[0].comparisons(terms);
+        more.extend_from_slice(&context);
+        if known.ranges.decide(terms, &more, claim) == Some(true) {
+            return proven;
+        }
+    }
     Err(Box::new(Pending { key, set, slice, context, claim, assertions, lemmas }))
 }
 
@@ -405,13 +413,12 @@ fn reach(session: &mut InUse<'_>, context: &[Term], lemmas: &[Lemmas], until: &U
         return Reach::Possible;
     }
     let assertion = Assertion { claim: Claim::All(context), lemmas };
-    let reach = match session.check(&assertion, true, until) {
-        Verdict::Unsat { used_guards } => Reach::Never {
-            with_guards: used_guards
-                && !matches!(session.check(&assertion, false, until), Verdict::Unsat { .. }),
-        },
-        Verdict::Sat => Reach::Possible,
-        Verdict::Unknown(_) => return Reach::Possible,
+    let reach = match session.is_absurd(&assertion, true, until) {
+        Some(used_guards) => {
+            let with_guards = used_guards && session.is_absurd(&assertion, false, until).is_none();
+            Reach::Never { with_guards }
+        }
+        None => Reach::Possible,
     };
     session.session.reached.insert(context.into(), reach);
     reach

@@ -1,16 +1,17 @@
 //! Answers without a solver: the intervals that facts and a question's context give to terms, carried upwards by
-//! the rules of `bounds.rs`. Most alias questions end here: the distance of two addresses is a short sum, and its
-//! interval is apart from zero.
+//! the rules of `bounds.rs`, and chains of inequalities (`order.rs`). Most alias questions end here: the distance
+//! of two addresses is a short sum, and its interval is apart from zero.
 
 use super::bits::{mask, signed, signed_max, signed_min, Binary};
 use super::bounds::{compare, integer_range, Bounds};
+use super::order::{anchor, edges, Edge, Node, Order};
 use super::terms::{Term, Terms, View};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How often comparisons of two unknowns are looked at again.
 const PASSES: usize = 3;
 /// How far below a term a context is looked for.
-const DEPTH: u32 = 6;
+const DEPTH: u32 = 4;
 
 /// What facts say of single terms.
 #[derive(Default)]
@@ -20,13 +21,14 @@ pub(super) struct Ranges {
     /// Derived, for terms that were asked about.
     derived: HashMap<Term, Bounds>,
     /// The facts, to be recognized as they are.
-    facts: std::collections::HashSet<Term>,
+    facts: HashSet<Term>,
+    order: Order,
 }
 
 impl Ranges {
     /// Of facts that hold together.
     pub fn of(terms: &Terms, facts: &[Term]) -> Ranges {
-        let mut ranges = Ranges { facts: facts.iter().copied().collect(), ..Ranges::default() };
+        let mut ranges = Ranges::default();
         for pass in 0..PASSES {
             ranges.derived.clear();
             let mut told = HashMap::new();
@@ -45,6 +47,7 @@ impl Ranges {
             }
         }
         ranges.derived.clear();
+        ranges.add(terms, facts);
         ranges
     }
 
@@ -75,21 +78,24 @@ impl Ranges {
         self.derived[&term]
     }
 
+    /// Takes in more that holds.
+    pub fn add(&mut self, terms: &Terms, facts: &[Term]) {
+        let mut order = std::mem::take(&mut self.order);
+        for &fact in facts {
+            edges(terms, fact, &mut |term| self.bounds(terms, term), &mut |edge| order.add(edge));
+            self.facts.insert(fact);
+        }
+        self.order = order;
+    }
+
     /// Whether a boolean holds under facts and context; None: the solver must be asked.
     pub fn decide(&mut self, terms: &Terms, context: &[Term], claim: Term) -> Option<bool> {
-        let mut scope = Scope { ranges: self, context, told: HashMap::new() };
-        if !context.is_empty() {
-            let mut told: HashMap<Term, Bounds> = HashMap::new();
-            for &fact in context {
-                learn(terms, fact, &mut |term| scope.ranges.bounds(terms, term), &mut |term, bounds| {
-                    let known = told.entry(term).or_insert_with(|| Bounds::full(terms.width(term)));
-                    *known = known.and(bounds, terms.width(term));
-                });
-            }
-            if told.values().any(Bounds::is_empty) {
-                return None;
-            }
-            scope.told = told;
+        if let Some(value) = terms.as_constant(claim) {
+            return Some(value == 1);
+        }
+        let mut scope = Scope { ranges: self, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() };
+        if !scope.learn(terms) {
+            return None;
         }
         scope.decide(terms, claim, DEPTH)
     }
@@ -100,23 +106,119 @@ struct Scope<'a> {
     ranges: &'a mut Ranges,
     context: &'a [Term],
     told: HashMap<Term, Bounds>,
+    edges: Vec<Edge>,
+    /// Bounds under the context, and how deep it was looked for.
+    done: HashMap<Term, (u32, Bounds)>,
 }
 
 impl Scope<'_> {
+    /// Learns from the context; false if it contradicts itself.
+    fn learn(&mut self, terms: &Terms) -> bool {
+        let mut told: HashMap<Term, Bounds> = HashMap::new();
+        for &fact in self.context {
+            learn(terms, fact, &mut |term| self.ranges.bounds(terms, term), &mut |term, bounds| {
+                let known = told.entry(term).or_insert_with(|| Bounds::full(terms.width(term)));
+                *known = known.and(bounds, terms.width(term));
+            });
+        }
+        if told.values().any(Bounds::is_empty) {
+            return false;
+        }
+        self.told = told;
+        for &fact in self.context {
+            let mut found = Vec::new();
+            edges(terms, fact, &mut |term| self.bounds(terms, term, 1), &mut |edge| found.push(edge));
+            self.edges.append(&mut found);
+        }
+        true
+    }
+
     fn bounds(&mut self, terms: &Terms, term: Term, depth: u32) -> Bounds {
+        if self.told.is_empty() {
+            return self.ranges.bounds(terms, term);
+        }
+        match self.done.get(&term) {
+            Some(&(deep, bounds)) if deep >= depth => return bounds,
+            _ => {}
+        }
         let width = terms.width(term);
         let mut bounds = self.ranges.bounds(terms, term);
-        if self.told.is_empty() {
-            return bounds;
-        }
         if depth > 0 {
             let below = terms.bounds_from(term, &mut |operand| self.bounds(terms, operand, depth - 1));
             bounds = bounds.and(below, width);
         }
-        match self.told.get(&term) {
-            Some(told) => bounds.and(*told, width),
-            None => bounds,
+        if let Some(told) = self.told.get(&term) {
+            bounds = bounds.and(*told, width);
         }
+        self.done.insert(term, (depth, bounds));
+        bounds
+    }
+
+    /// Bounds that also use chains of inequalities, for a sum in which terms are subtracted from each other.
+    fn sum_bounds(&mut self, terms: &Terms, term: Term, depth: u32) -> Bounds {
+        let width = terms.width(term);
+        let mut bounds = self.bounds(terms, term, depth);
+        if let View::Sum(parts, constant) = terms.view(term) {
+            let parts: Vec<_> = parts.iter().map(|&(part, by)| (part, signed(width, by).into())).collect();
+            let constant = signed(width, constant).into();
+            for as_signed in [false, true] {
+                if let Some((low, high)) = self.sum_range(terms, parts.clone(), constant, as_signed, depth) {
+                    bounds = bounds.and(Bounds::from_integers(width, low, high), width);
+                }
+            }
+        }
+        bounds
+    }
+
+    /// The integer range of a sum; parts with opposite coefficients are taken as one difference.
+    fn sum_range(
+        &mut self,
+        terms: &Terms,
+        mut parts: Vec<(Term, i128)>,
+        constant: i128,
+        as_signed: bool,
+        depth: u32,
+    ) -> Option<(i128, i128)> {
+        let (mut low, mut high) = (constant, constant);
+        while let Some((term, by)) = parts.pop() {
+            let opposite = parts.iter().position(|&(_, other)| other == -by);
+            let (least, most) = match opposite.map(|at| parts.swap_remove(at)) {
+                // by * term - by * less
+                Some((less, _)) => self.gap(terms, less, term, as_signed, depth),
+                None => {
+                    let bounds = self.bounds(terms, term, depth);
+                    match as_signed {
+                        true => (bounds.signed.0.into(), bounds.signed.1.into()),
+                        false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
+                    }
+                }
+            };
+            let (one, two) = (by.checked_mul(least)?, by.checked_mul(most)?);
+            low = low.checked_add(one.min(two))?;
+            high = high.checked_add(one.max(two))?;
+        }
+        Some((low, high))
+    }
+
+    /// The range of `b - a` as integers.
+    fn gap(&mut self, terms: &Terms, a: Term, b: Term, as_signed: bool, depth: u32) -> (i128, i128) {
+        let (from, from_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), a, as_signed);
+        let (to, to_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), b, as_signed);
+        let more = to_plus - from_plus;
+        let order = std::mem::take(&mut self.ranges.order);
+        let edges = std::mem::take(&mut self.edges);
+        let mut of = |node: Node| {
+            let bounds = self.bounds(terms, node.term, depth);
+            match node.is_signed {
+                true => (bounds.signed.0.into(), bounds.signed.1.into()),
+                false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
+            }
+        };
+        let least = order.at_least(&edges, from, to, &mut of);
+        let most = order.at_least(&edges, to, from, &mut of);
+        self.ranges.order = order;
+        self.edges = edges;
+        (least + more, more - most)
     }
 
     fn decide(&mut self, terms: &Terms, claim: Term, depth: u32) -> Option<bool> {
@@ -126,14 +228,12 @@ impl Scope<'_> {
         if self.ranges.facts.contains(&claim) || self.context.contains(&claim) {
             return Some(true);
         }
+        if self.is_denied(terms, claim) {
+            return Some(false);
+        }
         let depth = depth.checked_sub(1)?;
         match terms.view(claim) {
-            View::Not(of) => {
-                if let Some(inner) = self.decide(terms, of, depth) {
-                    return Some(!inner);
-                }
-                None
-            }
+            View::Not(of) => self.decide(terms, of, depth).map(|inner| !inner),
             View::Binary(Binary::And, a, b) => {
                 match (self.decide(terms, a, depth), self.decide(terms, b, depth)) {
                     (Some(false), _) | (_, Some(false)) => Some(false),
@@ -149,50 +249,90 @@ impl Scope<'_> {
                 }
             }
             View::Binary(op @ (Binary::Eq | Binary::Ult | Binary::Slt), a, b) => {
-                let width = terms.width(a);
-                let (left, right) = (self.bounds(terms, a, depth), self.bounds(terms, b, depth));
-                if left.is_empty() || right.is_empty() {
-                    return None;
-                }
-                if let Some(known) = compare(op, width, &left, &right) {
-                    return Some(known);
-                }
-                if op == Binary::Eq && self.are_apart(terms, a, b, depth) {
+                self.decide_comparison(terms, op, a, b, depth)
+            }
+            _ => None,
+        }
+    }
+
+    fn decide_comparison(&mut self, terms: &Terms, op: Binary, a: Term, b: Term, depth: u32) -> Option<bool> {
+        let width = terms.width(a);
+        let (left, right) = (self.sum_bounds(terms, a, depth), self.sum_bounds(terms, b, depth));
+        if left.is_empty() || right.is_empty() {
+            return None;
+        }
+        if let Some(known) = compare(op, width, &left, &right) {
+            return Some(known);
+        }
+        // b - a, with coefficients as integers: where neither wraps, this is the difference of their values.
+        let (a_sum, b_sum) = (terms.affine(a), terms.affine(b));
+        let integer = |value: u64| i128::from(signed(width, value));
+        let mut parts: Vec<_> = b_sum.parts().iter().map(|&(part, by)| (part, integer(by))).collect();
+        parts.extend(a_sum.parts().iter().map(|&(part, by)| (part, -integer(by))));
+        let parts = added(parts);
+        let constant = integer(b_sum.constant) - integer(a_sum.constant);
+        for as_signed in [false, true] {
+            if op == Binary::Ult && as_signed || op == Binary::Slt && !as_signed {
+                continue;
+            }
+            let Some((low, high)) = self.sum_range(terms, parts.clone(), constant, as_signed, depth) else {
+                continue;
+            };
+            if low > high {
+                return None;
+            }
+            let size = 1i128 << width;
+            if op == Binary::Eq {
+                if low.div_euclid(size) == high.div_euclid(size) && low.rem_euclid(size) != 0 {
                     return Some(false);
                 }
-                self.is_denied(terms, claim).then_some(false)
+            } else if self.is_exact(terms, a, as_signed, depth) && self.is_exact(terms, b, as_signed, depth) {
+                if low > 0 {
+                    return Some(true);
+                }
+                if high <= 0 {
+                    return Some(false);
+                }
             }
-            _ => self.is_denied(terms, claim).then_some(false),
         }
+        None
+    }
+
+    /// The sum of coefficients times parts, computed as integers, is the term's own value: it never wraps.
+    fn is_exact(&mut self, terms: &Terms, term: Term, as_signed: bool, depth: u32) -> bool {
+        let width = terms.width(term);
+        let sum = terms.affine(term);
+        let range = integer_range(width, sum.parts(), sum.constant, as_signed, &mut |part| {
+            self.bounds(terms, part, depth)
+        });
+        let allowed = if as_signed {
+            (i128::from(signed_min(width)), i128::from(signed_max(width)))
+        } else {
+            (0, i128::from(mask(width)))
+        };
+        range.is_some_and(|(low, high)| low >= allowed.0 && high <= allowed.1)
     }
 
     /// The negation is among the facts or in the context.
     fn is_denied(&self, terms: &Terms, claim: Term) -> bool {
-        let denies = |&fact: &Term| matches!(terms.view(fact), View::Not(of) if of == claim);
-        self.context.iter().any(denies) || self.ranges.denials(terms, claim)
-    }
-
-    /// The exact integer range of `a - b` holds no multiple of 2^width.
-    fn are_apart(&mut self, terms: &Terms, a: Term, b: Term, depth: u32) -> bool {
-        let width = terms.width(a);
-        let (left, right) = (terms.affine(a), terms.affine(b));
-        let mut parts = left.parts().to_vec();
-        parts.extend(right.parts().iter().map(|&(part, by)| (part, by.wrapping_neg() & mask(width))));
-        let constant = left.constant.wrapping_sub(right.constant) & mask(width);
-        [false, true].into_iter().any(|as_signed| {
-            let range = integer_range(width, &parts, constant, as_signed, &mut |part| {
-                self.bounds(terms, part, depth)
-            });
-            let size = 1i128 << width;
-            range.is_some_and(|(low, high)| low.div_euclid(size) == high.div_euclid(size) && low.rem_euclid(size) != 0)
+        terms.negation_of(claim).is_some_and(|negation| {
+            self.ranges.facts.contains(&negation) || self.context.contains(&negation)
         })
     }
 }
 
-impl Ranges {
-    fn denials(&self, terms: &Terms, claim: Term) -> bool {
-        terms.negation_of(claim).is_some_and(|negation| self.facts.contains(&negation))
-    }
+/// Parts of the same term as one.
+fn added(mut parts: Vec<(Term, i128)>) -> Vec<(Term, i128)> {
+    parts.sort_unstable();
+    parts.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            kept.1 += next.1;
+        }
+        same
+    });
+    parts.retain(|&(_, by)| by != 0);
+    parts
 }
 
 /// What one fact says of the terms that it compares.

@@ -238,6 +238,31 @@ impl InUse<'_> {
         })
     }
 
+    /// Without multipliers and dividers: Some if there is no model, with whether guards were needed as far as Z3
+    /// says; None if there may be one.
+    pub fn is_absurd(&mut self, assertion: &Assertion<'_>, with_guards: bool, until: &Until) -> Option<bool> {
+        let with_guards = with_guards && self.has_guards();
+        let limit = until.left()?;
+        if self.session.is_broken {
+            return None;
+        }
+        let slice = self.session.slice.clone();
+        let solver = self.session.solver;
+        let verdict = self.engine.push(solver).and_then(|()| {
+            let verdict = self.check_abstract(solver, assertion, with_guards, limit, true, &slice);
+            self.engine.pop(solver)?;
+            verdict
+        });
+        match verdict {
+            Ok(Some(Verdict::Unsat { used_guards })) => Some(used_guards),
+            Ok(_) => None,
+            Err(_) => {
+                self.session.is_broken = true;
+                None
+            }
+        }
+    }
+
     fn try_check(
         &mut self,
         assertion: &Assertion<'_>,
@@ -245,7 +270,8 @@ impl InUse<'_> {
         until: &Until,
     ) -> Result<Verdict, Failure> {
         let slice = self.session.slice.clone();
-        let is_partial = slice.lemmas.are_partial || assertion.lemmas.iter().any(|more| more.are_partial);
+        let is_partial =
+            slice.lemmas.is_partial() || assertion.lemmas.iter().any(|more| more.is_partial());
         let Some(limit) = until.left() else { return Ok(Verdict::Unknown(Why::Time)) };
         let started = Instant::now();
         // Of a partial answer's time, the exact one gets the larger part.

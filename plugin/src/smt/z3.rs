@@ -64,6 +64,19 @@ pub(super) enum Procedure {
     Once,
 }
 
+/// What [`Procedure::Once`] does, in this order.
+const ONCE: [&CStr; 9] = [
+    c"simplify",
+    c"propagate-values",
+    c"solve-eqs",
+    c"elim-uncnstr",
+    c"reduce-bv-size",
+    c"simplify",
+    c"max-bv-sharing",
+    c"bit-blast",
+    c"sat",
+];
+
 /// A solver of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SolverId(usize);
@@ -176,11 +189,9 @@ impl Engine {
                 unsafe { Z3_mk_solver_for_logic(self.context, logic) }
             }
             Procedure::Once => {
-                // SAFETY: the tactic is counted while it is used; the solver keeps its own reference.
+                let tactic = self.tactic()?;
+                // SAFETY: the tactic is counted; the solver keeps its own reference.
                 unsafe {
-                    let tactic = Z3_mk_tactic(self.context, c"qfbv".as_ptr());
-                    let tactic = tactic.ok_or_else(|| self.failure())?;
-                    Z3_tactic_inc_ref(self.context, tactic);
                     let solver = Z3_mk_solver_from_tactic(self.context, tactic);
                     Z3_tactic_dec_ref(self.context, tactic);
                     solver
@@ -197,6 +208,30 @@ impl Engine {
         });
         self.solvers[at] = Some(Solver { raw, mode, limit: None });
         Ok(SolverId(at))
+    }
+
+    /// [`ONCE`] as a tactic that is counted once.
+    fn tactic(&self) -> Result<Z3_tactic, Failure> {
+        let mut whole: Option<Z3_tactic> = None;
+        for name in ONCE.iter().rev() {
+            // SAFETY: each tactic is counted until it is part of the next one.
+            unsafe {
+                let first = Z3_mk_tactic(self.context, name.as_ptr()).ok_or_else(|| self.failure())?;
+                Z3_tactic_inc_ref(self.context, first);
+                whole = Some(match whole {
+                    None => first,
+                    Some(rest) => {
+                        let both = Z3_tactic_and_then(self.context, first, rest);
+                        let both = both.ok_or_else(|| self.failure())?;
+                        Z3_tactic_inc_ref(self.context, both);
+                        Z3_tactic_dec_ref(self.context, first);
+                        Z3_tactic_dec_ref(self.context, rest);
+                        both
+                    }
+                });
+            }
+        }
+        whole.ok_or_else(|| Failure("no tactic".into()))
     }
 
     /// Ends a solver.

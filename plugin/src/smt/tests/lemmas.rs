@@ -1,4 +1,4 @@
-//! Lemmas are true of every assignment, whatever the facts were that their bounds came from.
+//! Lemmas are true of every assignment that fulfils the facts.
 
 use super::super::lemmas::Lemmatizer;
 use super::super::ranges::Ranges;
@@ -11,7 +11,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn lemmas_hold_everywhere(program in steps(16), facts in prop::collection::vec(any::<u8>(), 0..3)) {
+    fn lemmas_hold_where_the_facts_hold(program in steps(16), facts in prop::collection::vec(any::<u8>(), 0..3)) {
         // Operations that lemmas are about.
         let program: Vec<_> = program.into_iter().map(|(op, a, b, c)| ([2, 3, 4, 5, 6, op][usize::from(op) % 6], a, b, c)).collect();
         let mut world = World::new(&program);
@@ -31,6 +31,9 @@ proptest! {
                     let at = world.samples.iter().position(|sample| sample.term == term).unwrap();
                     all >> (4 * at) & 15
                 };
+                if facts.iter().any(|&fact| world.terms.eval(fact, &value) == 0) {
+                    continue;
+                }
                 prop_assert_eq!(world.terms.eval(lemma, &value), 1, "{}", world.terms.show(lemma));
             }
         }
