@@ -57,8 +57,8 @@ static struct item receive(struct mailbox *box) {
   return item;
 }
 
-static void *stage(void *arg) { // CONST t1 argument 0; CONST t2 argument 1; CONST t3 argument 2
-  long number = (long)arg;
+static void *stage(void *arg) {
+  long number = (long)arg; // CONST t1 any 0; CONST t2 any 1; CONST t3 any 2
   for (int i = 0; i < items; i++) {
     struct item item = receive(&mailboxes[number]);
     unsigned result = works[number % 3](item.value);

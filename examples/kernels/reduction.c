@@ -60,8 +60,8 @@ static void centre(int id) {
     values[i] -= mean; // DISJOINT self
 }
 
-static void *worker(void *arg) { // CONST t1 argument 0; CONST t2 argument 1; CONST t3 argument 2; CONST t4 argument 3
-  int id = (int)(long)arg;
+static void *worker(void *arg) {
+  int id = (int)(long)arg; // CONST t1 any 0; CONST t2 any 1; CONST t3 any 2; CONST t4 any 3
   find(id);
   for (int step = 1; step < threads; step *= 2) {
     pthread_barrier_wait(&barrier);

@@ -33,8 +33,8 @@ static double probed;
 
 static double distance(double a, double b) { return a < b ? b - a : a - b; }
 
-static void *worker(void *arg) { // CONST t1 argument 0; CONST t2 argument 1
-  int id = (int)(long)arg;
+static void *worker(void *arg) {
+  int id = (int)(long)arg; // CONST t1 any 0; CONST t2 any 1
   int inner = size - 2, first = 1 + inner * id / threads, last = 1 + inner * (id + 1) / threads;
   for (int round = 0; round < rounds; round++) {
     int now = round % 2, next = 1 - now;

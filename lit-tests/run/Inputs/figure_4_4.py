@@ -5,7 +5,7 @@ import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     facts = json.load(file)
-with open(facts["constants"][0]["file"], encoding="utf-8") as file:
+with open(sys.argv[2], encoding="utf-8") as file:
     lines = [""] + file.read().split("\n")
 found = lambda text, kind: [f for f in facts["constants"] if text in lines[f["line"]] and f["kind"] == kind]
 print("p =", *sorted({f["value"] for f in found("int p =", "call")}))

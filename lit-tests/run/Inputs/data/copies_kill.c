@@ -36,7 +36,7 @@ static void *worker(void *unused) {
   if (read(ends[0], &cells[4], sizeof(int)) != sizeof(int))
     abort();
   int got = cells[4]; // NOT CONST t1 load
-  int kept = cells[5]; // CONST t1 load 6
+  int kept = cells[5];
   record.tail = 1;
   given.tail = input;
   record = given;

@@ -16,8 +16,8 @@ struct task {
 static const int table[MOST] = {10, 20, 30, 40};
 static long sums[MOST], more[MOST];
 
-static void *numbered(void *arg) { // CONST t1 argument 0; CONST t2 argument 1
-  long id = (long)arg;
+static void *numbered(void *arg) {
+  long id = (long)arg;   // CONST t1 any 0; CONST t2 any 1
   if (id == 0)           // TAKEN t1 true; TAKEN t2 false
     sums[3] = table[id]; // CONST t1 load 10
   sums[id] = table[id];  // CONST t1 load 10; CONST t2 load 20; DISJOINT self

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int input, cell, other, third, calls;
+static int input, cell, kept, other, third, calls;
 
 static void raise_it(int *where) { *where += 1; }
 static void double_it(int *where) { *where *= 2; }
@@ -22,10 +22,11 @@ static action chosen = raise_it;
 
 static void *worker(void *unused) {
   cell = 5;
+  kept = 5;
   other = 5;
   third = 5;
   actions[input](&other);
-  int got = cell;        // CONST t1 load 5
+  int got = kept;        // CONST t1 load 5
   int changed = other;   // NOT CONST t1 load
   int sideways = third;  // NOT CONST t1 load
   chosen(&cell);

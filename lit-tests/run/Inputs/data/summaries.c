@@ -1,5 +1,5 @@
-// Functions that are described to the analysis by others: `stir` is said to write its scratch memory only, `measure` to give
-// some number from 0 to 7. Neither is called.
+// Functions that are described to the analysis by others, which nobody calls: `stir` is said to write its scratch memory only, and
+// `measure` nothing. The analysis alone would think that both can write `cell`.
 // RECORDED: 5
 // COVERED: 9
 // SPECIALIZE: --summaries HERE/summaries.txt
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 static unsigned input, cell, scratch[16], results[2];
-static unsigned *places[2] = {&scratch[0], &scratch[8]};
+static unsigned *places[3] = {&scratch[0], &scratch[8], &cell};
 
 // Too much for an analysis: where it writes depends on what it has written.
 __attribute__((noinline)) static void stir(unsigned seed) {
@@ -23,7 +23,7 @@ __attribute__((noinline)) static void stir(unsigned seed) {
 __attribute__((noinline)) static unsigned measure(unsigned seed) {
   unsigned *place = places[seed & 1], sum = seed;
   for (unsigned i = 0; i < 8; i++)
-    sum = (sum ^ (sum >> 3)) + place[i];
+    sum = (sum ^ (sum >> 3)) + place[i]++;
   return sum & 7;
 }
 
@@ -37,8 +37,7 @@ static void *worker(void *unused) {
   stir(input);
   unsigned got = cell; // CONST t1 load 6
   unsigned size = measure(input); // NOT CONST t1 call
-  if (size < 8) // TAKEN t1 true
-    results[0] = size;
+  results[0] = size + cell * 100; // CONST t1 load 6
   results[1] = got;
   return unused;
 }
