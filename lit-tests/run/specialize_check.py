@@ -169,7 +169,8 @@ def check(options, base, source, inputs, levels, flags=()):
     order, originals = options.order, []
     for mode in options.mode:
         bitcode = f"{base}.{mode}.bc"
-        checked.refused = specialize(options, app, schedule, bitcode, order, mode)
+        limit = ["--solver-time", str(options.solver_time)] if options.solver_time and mode != "control" else []
+        checked.refused = specialize(options, app, schedule, bitcode, order, mode, limit)
         if checked.refused:
             return checked
         originals = originals or [under(options, app, schedule, order, arguments) for arguments in inputs]
@@ -219,6 +220,7 @@ def main():
     parser.add_argument("--level", default="-O2", help="of the original, for a program that is given")
     parser.add_argument("--levels", default=",".join(LEVELS), help="of the specialized program; --levels=-O0,-O2")
     parser.add_argument("--all-levels", action="store_true", help="also for random programs")
+    parser.add_argument("--solver-time", type=int, help="seconds that the solver has for a program; covsched's own default")
     parser.add_argument("--refusals", type=float, default=0.0, help="which part of the programs may be refused")
     parser.add_argument("--args", action="append", default=[], help="an input: arguments, with spaces; the first is recorded")
     parser.add_argument("--flag", action="append", default=[], help="a compiler flag more")
