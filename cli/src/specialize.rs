@@ -12,10 +12,10 @@ use crate::run::OrderName;
 use crate::say::say;
 use crate::schedule_file::{self, ScheduleFile};
 use crate::whole_program::{describe, read_app};
-use covsched::specialize::driver::FLAG;
 use covsched::ir::code::Summaries;
 use covsched::specialize::data::summaries;
-use covsched::specialize::{specialize, DataOptions, Options, Specialized, SpecializeError};
+use covsched::specialize::driver::FLAG;
+use covsched::specialize::{specialize, DataOptions, Options, SpecializeError, Specialized};
 use covsched_core::schedule::legal;
 use covsched_core::ProgramId;
 use std::ffi::OsString;
@@ -105,9 +105,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let error = SpecializeError::Specialized;
         return Err(Failure::bad(format!("{}: {error}", arguments.app.display())));
     }
-    let Specialized { stats, mut facts } = specialize(program.module(), &file.schedule, &options).map_err(|error| {
-        Failure::bad(demangle_all(&format!("{}: {}: {error}", arguments.app.display(), file.name)))
-    })?;
+    let Specialized { stats, mut facts } =
+        specialize(program.module(), &file.schedule, &options).map_err(|error| {
+            Failure::bad(demangle_all(&format!("{}: {}: {error}", arguments.app.display(), file.name)))
+        })?;
     program.verify().map_err(|error| describe(&error))?;
     write(&output, &program.bitcode())?;
     if let Some(place) = &arguments.stats {

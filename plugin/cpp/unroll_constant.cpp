@@ -120,13 +120,15 @@ private:
       return false;
     Left -= uint64_t(Trips) * Size;
     DebugLoc Start = L.getStartLoc();
+    // A loop that is left at its header runs its body once less.
+    unsigned Bodies = L.isLoopExiting(L.getHeader()) && L.getHeader() != L.getLoopLatch() ? Trips - 1 : Trips;
     UnrollLoopOptions Options = {Trips, /*Force=*/true, /*Runtime=*/false, /*AllowExpensiveTripCount=*/false,
                                  /*UnrollRemainder=*/false, /*ForgetAllSCEV=*/false};
     bool IsGone = UnrollLoop(&L, Options, &LI, &SE, &DT, &FAM.getResult<AssumptionAnalysis>(F),
                       &FAM.getResult<TargetIRAnalysis>(F), &FAM.getResult<OptimizationRemarkEmitterAnalysis>(F), true,
                       nullptr) == LoopUnrollResult::FullyUnrolled;
     if (IsGone)
-      Tell({Start ? cov_place_location(wrap(Start.getAsMDNode())) : CovLocation{covsched::text(""), 0, 0}, Trips});
+      Tell({Start ? cov_place_location(wrap(Start.getAsMDNode())) : CovLocation{covsched::text(""), 0, 0}, Bodies});
     return IsGone;
   }
 };

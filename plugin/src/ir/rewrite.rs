@@ -13,7 +13,8 @@
 //! Odd code (funclets, coroutines, `musttail`, `naked`, setjmp) is left as it is.
 
 use super::bridge::{
-    self, constant_kinds, keeps, RawConstant, RawFolded, RawKept, RawUnrollLimits, RawUnrolledLoop, Text, OWN_THREAD,
+    self, constant_kinds, keeps, RawConstant, RawFolded, RawKept, RawUnrollLimits, RawUnrolledLoop, Text,
+    OWN_THREAD,
 };
 use super::clone::{Template, NOT_COVERED};
 use super::{optional, Function, Global, Inst, Location, Module, Value};

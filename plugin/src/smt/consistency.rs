@@ -123,7 +123,8 @@ fn smaller(terms: &mut Terms, facts: &[Term], until: &Until) -> Result<Option<Ve
                 break;
             }
             let found = engine.core(solver)?;
-            let mut places: Vec<usize> = (0..facts.len()).filter(|&at| found.contains(&literals[at])).collect();
+            let mut places: Vec<usize> =
+                (0..facts.len()).filter(|&at| found.contains(&literals[at])).collect();
             places.sort_unstable();
             let is_smaller = core.as_ref().is_none_or(|core| places.len() < core.len());
             core = Some(places);

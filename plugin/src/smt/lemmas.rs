@@ -171,7 +171,13 @@ fn groups_of(terms: &Terms, term: Term) -> Vec<Group> {
 }
 
 /// `premise` implies `conclusion`; where the facts decide the premise, without it.
-fn implied(terms: &mut Terms, ranges: &mut Ranges, context: &[Term], premise: Term, conclusion: Term) -> Term {
+fn implied(
+    terms: &mut Terms,
+    ranges: &mut Ranges,
+    context: &[Term],
+    premise: Term,
+    conclusion: Term,
+) -> Term {
     match ranges.decide(terms, context, premise) {
         Some(true) => conclusion,
         Some(false) => terms.boolean(true),

@@ -32,7 +32,12 @@ pub(super) struct Edge {
 pub(super) type Anchor = (Node, i128);
 
 /// The integer that a term is, from the simplest term that it differs from by a constant.
-pub(super) fn anchor(terms: &Terms, of: &mut dyn FnMut(Term) -> Bounds, term: Term, is_signed: bool) -> Anchor {
+pub(super) fn anchor(
+    terms: &Terms,
+    of: &mut dyn FnMut(Term) -> Bounds,
+    term: Term,
+    is_signed: bool,
+) -> Anchor {
     let mut node = Node { term, is_signed };
     let mut plus = 0i128;
     loop {

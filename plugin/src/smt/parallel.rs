@@ -24,8 +24,7 @@ pub(super) fn each<W: Send, J: Sync, R: Send>(
         [] => Vec::new(),
         [only] => take(only),
         several => std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                several.iter_mut().map(|worker| scope.spawn(|| take(worker))).collect();
+            let threads: Vec<_> = several.iter_mut().map(|worker| scope.spawn(|| take(worker))).collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| match thread.join() {
                 Ok(done) => done,
                 Err(panic) => std::panic::resume_unwind(panic),

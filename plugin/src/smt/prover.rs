@@ -152,8 +152,7 @@ impl Known {
     fn new(terms: &mut Terms, facts: &Facts) -> Known {
         let (mut substitution, mut prepared) = Substitution::of(terms, &facts.always);
         let always = prepared.len();
-        let guards: Vec<Term> =
-            facts.guards.iter().map(|&guard| substitution.apply(terms, guard)).collect();
+        let guards: Vec<Term> = facts.guards.iter().map(|&guard| substitution.apply(terms, guard)).collect();
         let ranges = Ranges::of(terms, &prepared);
         prepared.extend(conjuncts(terms, &guards));
         let slices = Slices::of(terms, &prepared);
@@ -193,8 +192,7 @@ impl Known {
 
     /// A context with definitions in place; None: it is never fulfilled.
     pub fn context(&mut self, terms: &mut Terms, context: &[Term]) -> Option<Vec<Term>> {
-        let rewritten: Vec<Term> =
-            context.iter().map(|&fact| self.substitution.apply(terms, fact)).collect();
+        let rewritten: Vec<Term> = context.iter().map(|&fact| self.substitution.apply(terms, fact)).collect();
         let mut facts = conjuncts(terms, &rewritten);
         facts.sort_unstable();
         facts.iter().all(|&fact| terms.as_constant(fact) != Some(0)).then_some(facts)

@@ -93,7 +93,8 @@ impl Ranges {
         if let Some(value) = terms.as_constant(claim) {
             return Some(value == 1);
         }
-        let mut scope = Scope { ranges: self, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() };
+        let mut scope =
+            Scope { ranges: self, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() };
         if !scope.learn(terms) {
             return None;
         }
@@ -315,9 +316,9 @@ impl Scope<'_> {
 
     /// The negation is among the facts or in the context.
     fn is_denied(&self, terms: &Terms, claim: Term) -> bool {
-        terms.negation_of(claim).is_some_and(|negation| {
-            self.ranges.facts.contains(&negation) || self.context.contains(&negation)
-        })
+        terms
+            .negation_of(claim)
+            .is_some_and(|negation| self.ranges.facts.contains(&negation) || self.context.contains(&negation))
     }
 }
 
@@ -336,12 +337,7 @@ fn added(mut parts: Vec<(Term, i128)>) -> Vec<(Term, i128)> {
 }
 
 /// What one fact says of the terms that it compares.
-fn learn(
-    terms: &Terms,
-    fact: Term,
-    of: &mut dyn FnMut(Term) -> Bounds,
-    tell: &mut dyn FnMut(Term, Bounds),
-) {
+fn learn(terms: &Terms, fact: Term, of: &mut dyn FnMut(Term) -> Bounds, tell: &mut dyn FnMut(Term, Bounds)) {
     let (holds, claim) = match terms.view(fact) {
         View::Not(inner) => (false, inner),
         _ => (true, fact),
@@ -384,7 +380,13 @@ fn learn(
         }
         (Binary::Ult, true) => {
             say(a, Bounds { unsigned: (0, right.unsigned.1.saturating_sub(1)), ..full });
-            say(b, Bounds { unsigned: (left.unsigned.0.saturating_add(1).min(mask(width)), mask(width)), ..full });
+            say(
+                b,
+                Bounds {
+                    unsigned: (left.unsigned.0.saturating_add(1).min(mask(width)), mask(width)),
+                    ..full
+                },
+            );
         }
         (Binary::Ult, false) => {
             say(a, Bounds { unsigned: (right.unsigned.0, mask(width)), ..full });
@@ -412,7 +414,8 @@ fn shifted(terms: &Terms, term: Term, bounds: Bounds, tell: &mut dyn FnMut(Term,
     let mut moved = full;
     let (low, high) = bounds.unsigned;
     if (low, high) != full.unsigned {
-        let (low, high) = (low.wrapping_sub(constant) & mask(width), high.wrapping_sub(constant) & mask(width));
+        let (low, high) =
+            (low.wrapping_sub(constant) & mask(width), high.wrapping_sub(constant) & mask(width));
         if low <= high {
             moved.unsigned = (low, high);
         }

@@ -142,7 +142,12 @@ impl Worker {
     }
 
     /// The session of a slice.
-    pub fn session<'a>(&'a mut self, terms: &'a Terms, set: SetId, slice: &Arc<Slice>) -> Result<InUse<'a>, Why> {
+    pub fn session<'a>(
+        &'a mut self,
+        terms: &'a Terms,
+        set: SetId,
+        slice: &Arc<Slice>,
+    ) -> Result<InUse<'a>, Why> {
         if let Some(broken) = self.sessions.iter().position(|session| session.is_broken) {
             self.end(broken);
         }
@@ -181,11 +186,17 @@ impl Session {
         for &fact in &slice.guards {
             engine.assert(solver, terms, fact, Some(guard))?;
         }
-        Ok(Session { set, slice, solver, guard, exact: None,
+        Ok(Session {
+            set,
+            slice,
+            solver,
+            guard,
+            exact: None,
             models: VecDeque::new(),
             last: Assignment::new(),
             is_broken: false,
-            reached: HashMap::new() })
+            reached: HashMap::new(),
+        })
     }
 }
 
@@ -270,8 +281,7 @@ impl InUse<'_> {
         until: &Until,
     ) -> Result<Verdict, Failure> {
         let slice = self.session.slice.clone();
-        let is_partial =
-            slice.lemmas.is_partial() || assertion.lemmas.iter().any(|more| more.is_partial());
+        let is_partial = slice.lemmas.is_partial() || assertion.lemmas.iter().any(|more| more.is_partial());
         let Some(limit) = until.left() else { return Ok(Verdict::Unknown(Why::Time)) };
         let started = Instant::now();
         // Of a partial answer's time, the exact one gets the larger part.

@@ -13,8 +13,8 @@ mod solved;
 mod solver;
 
 pub use effects::ObjectSet;
-pub use print::print_points_to;
 pub use memory::{Location, Object, ObjectId, ObjectKind, Offset};
+pub use print::print_points_to;
 
 use crate::ir::code::{Code, FuncId, InstId, Operand};
 use calls::Runs;
@@ -105,7 +105,15 @@ impl PointsTo {
         stats.count(code, &solved, &live);
         stats.seconds = begin.elapsed().as_secs_f64();
         let constructors = solver.listed(generate::CONSTRUCTORS);
-        PointsTo { solved, effects, runs: std::mem::take(&mut solver.runs), live, floating, constructors, stats }
+        PointsTo {
+            solved,
+            effects,
+            runs: std::mem::take(&mut solver.runs),
+            live,
+            floating,
+            constructors,
+            stats,
+        }
     }
 
     /// All objects.

@@ -38,7 +38,8 @@ fn limited(terms: &mut Terms, x: Term, low: u64, high: u64) -> Term {
 fn partition(div: Div, width: u32, p: Option<u64>, ids: Option<(u64, u64)>, overlap: bool) -> Case {
     let mut terms = Terms::new();
     let t = &mut terms;
-    let (n, k, l) = (t.variable_named(width, "n"), t.variable_named(width, "k"), t.variable_named(width, "l"));
+    let (n, k, l) =
+        (t.variable_named(width, "n"), t.variable_named(width, "k"), t.variable_named(width, "l"));
     let mut always = vec![limited(t, n, 0, 1_000_000)];
     let p = match p {
         Some(p) => t.constant(width, p),

@@ -242,11 +242,7 @@ fn after_the_budget_everything_is_unknown_at_once() {
     assert!(start.elapsed() < Duration::from_secs(4), "{:?}", start.elapsed());
     // What needs no solver is still answered.
     let x = terms.variable(64);
-    let answers = prover.ask(
-        &mut terms,
-        &Facts::default(),
-        &[question(&[], Goal::Equal(x, x))],
-    );
+    let answers = prover.ask(&mut terms, &Facts::default(), &[question(&[], Goal::Equal(x, x))]);
     assert_eq!(answers, [PROVEN]);
     let product = terms.mul(x, x);
     let answer = one(&mut prover, &mut terms, &Facts::default(), question(&[], Goal::Equal(product, x)));
@@ -263,10 +259,7 @@ fn an_unsatisfiable_slice_elsewhere_proves_nothing_here() {
     let always = vec![terms.slt(x, y), terms.slt(y, x)];
     let facts = Facts { always, guards: vec![] };
     let zero = terms.constant(32, 0);
-    assert_eq!(
-        one(&mut prover, &mut terms, &facts, question(&[], Goal::Equal(z, zero))),
-        Answer::Refuted
-    );
+    assert_eq!(one(&mut prover, &mut terms, &facts, question(&[], Goal::Equal(z, zero))), Answer::Refuted);
     assert_eq!(
         one(&mut prover, &mut terms, &facts, question(&[], Goal::Equal(x, zero))),
         Answer::Unreachable { with_guards: false }

@@ -1,7 +1,7 @@
 //! Random facts and questions over three variables of four bits, with all 4096 assignments tried out.
 
 use super::super::terms::{Term, Terms};
-use super::super::{Answer, Candidate, Constant, Consistency, Facts, Goal, Limits, Prover, Question};
+use super::super::{Answer, Candidate, Consistency, Constant, Facts, Goal, Limits, Prover, Question};
 use super::programs::{run, variables, Sample, Step};
 use super::terms::{number, steps};
 use proptest::prelude::*;

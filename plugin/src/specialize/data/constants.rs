@@ -83,9 +83,9 @@ impl<'a, 'm> Search<'a, 'm> {
                     None if is_pointer => self.address(values, value, term),
                     None => {
                         let block = self.code.inst(self.place_of(value)).block;
-                        let context = contexts
-                            .entry(block)
-                            .or_insert_with(|| facts::context(self.code, self.places, values, block, Side::A));
+                        let context = contexts.entry(block).or_insert_with(|| {
+                            facts::context(self.code, self.places, values, block, Side::A)
+                        });
                         open.asked.push((value, Candidate { context: context.clone(), value: term }));
                         None
                     }

@@ -15,16 +15,14 @@ const MOST_OF_ONE: usize = 600;
 const MOST_OF_ALL: usize = 40_000;
 
 /// Gives calls in owned code copies of what they call; how many.
-pub fn give_own_copies<'m>(
-    code: &Code<'m>,
-    places: &Places<'_, 'm>,
-    summaries: &Summaries,
-) -> usize {
+pub fn give_own_copies<'m>(code: &Code<'m>, places: &Places<'_, 'm>, summaries: &Summaries) -> usize {
     // Those that are called where the schedule has something are owned already.
     let mut items = HashSet::new();
     for data in &code.insts {
         if let Op::Call(call) = &data.op {
-            if call.item.is_some() || matches!(call.callee, Callee::Function(callee) if places.is_owned(callee)) {
+            if call.item.is_some()
+                || matches!(call.callee, Callee::Function(callee) if places.is_owned(callee))
+            {
                 items.insert(data.inst);
             }
         }

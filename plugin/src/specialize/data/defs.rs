@@ -81,13 +81,16 @@ impl<'a, 'm> Search<'a, 'm> {
     ) -> Vec<Found> {
         let mut contexts = HashMap::new();
         let mut candidates: Vec<Candidate> = Vec::new();
-        for load in self.memory.accesses.iter().filter(|access| access.kind == Kind::Load && !access.is_special) {
+        for load in
+            self.memory.accesses.iter().filter(|access| access.kind == Kind::Load && !access.is_special)
+        {
             let Some(result) = self.code.inst(load.inst).result else { continue };
             if !skip(result) && values.width(result).is_some_and(|width| u64::from(width) == load.bytes * 8) {
                 self.candidates(values, &mut contexts, load, result, &mut candidates);
             }
         }
-        let asked: Vec<Question> = candidates.iter().flat_map(|candidate| &candidate.questions).cloned().collect();
+        let asked: Vec<Question> =
+            candidates.iter().flat_map(|candidate| &candidate.questions).cloned().collect();
         let mut answers = oracle.ask(values, &asked).into_iter();
         let mut found: Vec<Found> = Vec::new();
         // Questions that were answered with the help of guards, and by whom they were asked.
@@ -167,7 +170,8 @@ impl<'a, 'm> Search<'a, 'm> {
         for earlier in self.earlier_loads(values, &objects, load, place) {
             let earlier = self.memory.access(earlier);
             let Some(read) = self.code.inst(earlier.inst).result else { continue };
-            if add(values, Source::Operand { operand: Operand::Value(read), at: earlier.inst }, Some(earlier)) {
+            if add(values, Source::Operand { operand: Operand::Value(read), at: earlier.inst }, Some(earlier))
+            {
                 return;
             }
         }
@@ -176,9 +180,7 @@ impl<'a, 'm> Search<'a, 'm> {
     /// Whether an access may touch what a load reads, as far as points-to knows.
     fn may_touch(&self, access: &Access, load: &Access, address: Operand) -> bool {
         match access.address {
-            Some(other) => {
-                self.points_to.may_alias((other, Some(access.bytes)), (address, Some(load.bytes)))
-            }
+            Some(other) => self.points_to.may_alias((other, Some(access.bytes)), (address, Some(load.bytes))),
             None => true,
         }
     }
@@ -256,7 +258,8 @@ impl<'a, 'm> Search<'a, 'm> {
 
     fn is_in_loops_of(&self, inst: InstId, other: InstId) -> bool {
         let (block, other) = (self.code.inst(inst).block, self.code.inst(other).block);
-        self.code.block(block).function == self.code.block(other).function && shares_loops(self.code, block, other)
+        self.code.block(block).function == self.code.block(other).function
+            && shares_loops(self.code, block, other)
     }
 
     /// Questions that show that nothing writes the place between a definition and the load; `None` if something does, or
@@ -326,7 +329,9 @@ impl<'a, 'm> Search<'a, 'm> {
             {
                 continue;
             }
-            if matches!(self.same_place(values, access, load, place), Some(None)) && self.defines(access, load) {
+            if matches!(self.same_place(values, access, load, place), Some(None))
+                && self.defines(access, load)
+            {
                 found.push(reader);
                 if found.len() == MOST_LOADS {
                     break;
@@ -425,7 +430,8 @@ pub fn pair_question(
     a: &Access,
     b: &Access,
 ) -> Option<Question> {
-    let (first, second) = (values.operand(a.address?, a.inst, Side::A)?, values.operand(b.address?, b.inst, Side::B)?);
+    let (first, second) =
+        (values.operand(a.address?, a.inst, Side::A)?, values.operand(b.address?, b.inst, Side::B)?);
     let block = |inst: InstId| search.code.inst(inst).block;
     let mut context = facts::context(search.code, search.places, values, block(a.inst), Side::A);
     context.extend(facts::context(search.code, search.places, values, block(b.inst), Side::B));

@@ -103,7 +103,9 @@ impl Memory {
             Op::Store { address, value, bytes, is_special } => {
                 (false, true, access(Kind::Store { value }, Some(address), bytes, is_special))
             }
-            Op::Exchange { address, bytes, .. } => (true, true, access(Kind::Fill, Some(address), bytes, true)),
+            Op::Exchange { address, bytes, .. } => {
+                (true, true, access(Kind::Fill, Some(address), bytes, true))
+            }
             Op::Call(ref call) => {
                 if matches!(call.callee, Callee::Function(callee) if places.is_owned(callee)) {
                     return;

@@ -28,9 +28,9 @@ pub mod places;
 pub mod report;
 pub mod rounds;
 pub mod summaries;
-pub mod values;
 #[cfg(test)]
 pub(crate) mod testing;
+pub mod values;
 
 pub use report::Facts;
 pub use rounds::specialize_data;

@@ -54,8 +54,12 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
                 Question { context, goal: question.goal }
             })
             .collect();
-        let is_known =
-            |answer| matches!(answer, Answer::Proven { with_guards: false } | Answer::Unreachable { with_guards: false });
+        let is_known = |answer| {
+            matches!(
+                answer,
+                Answer::Proven { with_guards: false } | Answer::Unreachable { with_guards: false }
+            )
+        };
         self.ask(values, &questions).into_iter().map(is_known).collect()
     }
 

@@ -29,7 +29,8 @@ impl Places<'_, '_> {
     /// What a thread's function is given: the call that creates the thread, and which of its arguments.
     pub fn start_argument(&self, function: FuncId) -> Option<(InstId, Operand)> {
         let Start::Thread(Some(create)) = self.start(function)? else { return None };
-        let Op::Call(Call { callee: Callee::Function(hook), arguments, .. }) = &self.code.inst(create).op else {
+        let Op::Call(Call { callee: Callee::Function(hook), arguments, .. }) = &self.code.inst(create).op
+        else {
             return None;
         };
         let number = match self.code.function(*hook).name.as_str() {

@@ -79,7 +79,8 @@ pub fn specialize_data(
     }
     stats.checks = work.facts.constants.iter().filter(|fact| fact.tainted).count() as u64;
     let asked = work.prover.stats();
-    (stats.solver_queries, stats.solver_unknown, stats.fast_answers) = (asked.queries, asked.unknown, asked.fast);
+    (stats.solver_queries, stats.solver_unknown, stats.fast_answers) =
+        (asked.queries, asked.unknown, asked.fast);
     if options.data.aggressive {
         module.optimize_aggressively();
     }
@@ -188,7 +189,8 @@ impl Known {
         values: &mut Values<'a, 'm>,
         found: Vec<Found>,
     ) {
-        let (tainted, clean): (Vec<Found>, Vec<Found>) = found.into_iter().partition(|found| found.is_tainted);
+        let (tainted, clean): (Vec<Found>, Vec<Found>) =
+            found.into_iter().partition(|found| found.is_tainted);
         self.loads.extend(clean.iter().chain(&tainted).map(|found| found.load));
         values.learn(clean.into_iter().map(|found| (found.load, found.source)));
         self.tainted.extend(tainted);
@@ -204,7 +206,8 @@ impl Known {
                 Source::Address(operand) => values.operand(operand, found.at, Side::A),
                 Source::Operand { operand, at } => values.operand(operand, at, Side::A),
             };
-            if let Some(source) = source.filter(|&term| values.terms.width(term) == values.terms.width(read)) {
+            if let Some(source) = source.filter(|&term| values.terms.width(term) == values.terms.width(read))
+            {
                 let term = values.terms.eq(read, source);
                 self.guards.push(Guard { term, home: None });
             }
@@ -274,7 +277,9 @@ fn replace<'m>(
     let place = describe(at);
     let shown = show(code, data.ty, constant.fixed);
     let text = match options.data.check {
-        true => format!("the {kind} at {}:{} ({}) in {}", place.file, place.line, place.function, place.thread),
+        true => {
+            format!("the {kind} at {}:{} ({}) in {}", place.file, place.line, place.function, place.thread)
+        }
         false => format!("the value {shown} at {}:{} ({})", place.file, place.line, place.function),
     };
     let keep = if options.data.check {
@@ -289,10 +294,10 @@ fn replace<'m>(
         replaced.insert(data.raw);
         round.constants += 1;
         if let (Ty::Int(1), Fixed::Int(number)) = (data.ty, constant.fixed) {
-            facts.branches.extend(branches(code, constant.value).map(|branch| BranchFact {
-                place: describe(branch),
-                taken: number != 0,
-            }));
+            facts.branches.extend(
+                branches(code, constant.value)
+                    .map(|branch| BranchFact { place: describe(branch), taken: number != 0 }),
+            );
         }
         facts.constants.push(ConstantFact { place, kind, value: shown, tainted: constant.is_tainted });
     }

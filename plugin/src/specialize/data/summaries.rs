@@ -19,10 +19,11 @@ fn parse(text: &str) -> Result<Summaries, (usize, String)> {
         if line.is_empty() {
             continue;
         }
-        let (name, stand_in) = match line.split_once('=').map(|(name, stand_in)| (name.trim(), stand_in.trim())) {
-            Some((name, stand_in)) if is_name(name) && is_name(stand_in) => (name, stand_in),
-            _ => return Err((number, format!("expected `function = stand-in`, found `{line}`"))),
-        };
+        let (name, stand_in) =
+            match line.split_once('=').map(|(name, stand_in)| (name.trim(), stand_in.trim())) {
+                Some((name, stand_in)) if is_name(name) && is_name(stand_in) => (name, stand_in),
+                _ => return Err((number, format!("expected `function = stand-in`, found `{line}`"))),
+            };
         if summaries.get(name).is_some() {
             return Err((number, format!("{name} has a stand-in already")));
         }

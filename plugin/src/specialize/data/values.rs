@@ -23,8 +23,8 @@
 use super::owned::shares_loops;
 use super::places::Places;
 use crate::ir::code::{
-    Binary, BlockId, Call, Callee, Cast, Code, Compare, Def, FuncId, GlobalId, InstId, LoopId, Nary, Op, Operand,
-    Scev, Ty, ValueId,
+    Binary, BlockId, Call, Callee, Cast, Code, Compare, Def, FuncId, GlobalId, InstId, LoopId, Nary, Op,
+    Operand, Scev, Ty, ValueId,
 };
 use crate::smt::{Term, Terms};
 use std::collections::{HashMap, HashSet};
@@ -256,7 +256,9 @@ impl<'a, 'm> Values<'a, 'm> {
     fn parameter(&mut self, function: FuncId, number: u32, side: Side) -> Option<Term> {
         let (call, operand) = match self.places.call_site(function) {
             Some(call) => {
-                let Op::Call(Call { arguments, by_value, .. }) = &self.code.inst(call).op else { return None };
+                let Op::Call(Call { arguments, by_value, .. }) = &self.code.inst(call).op else {
+                    return None;
+                };
                 let is_copied = number >= 64 || by_value >> number & 1 != 0;
                 (call, *arguments.get(number as usize).filter(|_| !is_copied)?)
             }
@@ -331,20 +333,22 @@ impl<'a, 'm> Values<'a, 'm> {
             return None;
         }
         let code = self.code;
-        let mut returns = code.blocks_of(callee).filter(|&block| code.block(block).is_reachable).filter_map(|block| {
-            let last = InstId(code.block(block).insts.end.checked_sub(1)?);
-            match code.inst(last).op {
-                Op::Return(operand) => Some((last, operand)),
-                _ => None,
-            }
-        });
+        let mut returns =
+            code.blocks_of(callee).filter(|&block| code.block(block).is_reachable).filter_map(|block| {
+                let last = InstId(code.block(block).insts.end.checked_sub(1)?);
+                match code.inst(last).op {
+                    Op::Return(operand) => Some((last, operand)),
+                    _ => None,
+                }
+            });
         let (Some((last, Some(operand))), None) = (returns.next(), returns.next()) else { return None };
         self.operand(operand, last, side)
     }
 
     fn is_header(&self, block: BlockId) -> bool {
         let data = self.code.block(block);
-        data.in_irreducible_cycle || data.in_loop.is_some_and(|id| self.code.loops[id.index()].header == block)
+        data.in_irreducible_cycle
+            || data.in_loop.is_some_and(|id| self.code.loops[id.index()].header == block)
     }
 
     fn recurrence(&mut self, value: ValueId, block: BlockId, side: Side) -> Option<Term> {
