@@ -70,7 +70,8 @@ LLVMValueRef cov_callee_to_copy(LLVMValueRef call) {
   Function *Callee = Call && !isa<CallBrInst>(Call) ? calleeOf(*Call) : nullptr;
   if (!Callee || !Callee->hasExactDefinition() || isOfFrame(*Callee) || readsMoreArguments(*Callee))
     return nullptr;
-  if (isRecursive(*Call->getFunction(), *Callee))
+  // A copy that is called from here alone is its own already.
+  if ((Callee->hasMetadata(CloneMark) && onlyCallOf(*Callee)) || isRecursive(*Call->getFunction(), *Callee))
     return nullptr;
   return wrap(Callee);
 }

@@ -48,6 +48,7 @@ mod tests {
         });
         assert_eq!(results, jobs.iter().map(|job| job * 2).collect::<Vec<_>>());
         assert_eq!(workers.iter().sum::<u64>(), 1000);
-        assert_eq!(super::each(&mut workers, &[0u64; 0], |_, job| *job), []);
+        let none: Vec<u64> = super::each(&mut workers, &[0u64; 0], |_, job| *job);
+        assert!(none.is_empty());
     }
 }

@@ -57,7 +57,7 @@ impl Solver<'_, '_> {
     pub fn begin(&mut self) {
         for special in [LocationId::LIBRARY, LocationId::ENVIRONMENT] {
             let object = self.memory.location(special).object;
-            let into = self.into_of(object);
+            let into = self.inside_of(object);
             self.graph.insert(into, special.0);
             // Unknown code may touch it, but stores nothing there that a program looks for.
             self.escaped.insert(object.0);
@@ -82,12 +82,12 @@ impl Solver<'_, '_> {
                 !global.is_internal && global.initial == Initial::Unknown && global.pointers.is_empty();
             if is_elsewhere {
                 if ["stdin", "stdout", "stderr"].contains(&global.name.as_str()) {
-                    let into = self.into_of(object);
+                    let into = self.inside_of(object);
                     self.graph.insert(into, LocationId::LIBRARY.0);
                     self.escaped.insert(object.0);
                     continue;
                 }
-                let into = self.into_of(object);
+                let into = self.inside_of(object);
                 self.graph.insert(into, LocationId::EXTERNAL.0);
             }
             // The linker's own lists, and what is kept for its sake.

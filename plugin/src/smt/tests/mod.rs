@@ -1,7 +1,6 @@
 //! Tests of the folder as a whole: against plain arithmetic, against Z3's own evaluation, against brute force.
 
 mod lemmas;
-mod measure;
 mod programs;
 mod prover;
 mod small;

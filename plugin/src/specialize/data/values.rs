@@ -27,6 +27,7 @@ use crate::ir::code::{
     Operand, Scev, Ty, ValueId,
 };
 use crate::smt::{Term, Terms};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 
 /// Which of two places that a question is about.
@@ -522,8 +523,8 @@ impl Values<'_, '_> {
         let mut state: HashMap<BlockId, bool> = HashMap::new();
         let mut stack: Vec<(BlockId, usize)> = Vec::new();
         for &from in previous.iter().filter(|&&from| from != top) {
-            if !state.contains_key(&from) {
-                state.insert(from, false);
+            if let Entry::Vacant(new) = state.entry(from) {
+                new.insert(false);
                 stack.push((from, 0));
             }
             while let Some((current, next)) = stack.pop() {

@@ -37,6 +37,9 @@ pub(super) enum Keep {
 /// Blocks, sorted.
 type Blocks = Rc<Vec<BlockId>>;
 
+/// Blocks by layer.
+type Layers = HashMap<u32, Vec<BlockId>>;
+
 /// What was found.
 #[derive(Default)]
 pub(in super::super) struct Reach {
@@ -45,7 +48,7 @@ pub(in super::super) struct Reach {
     /// Blocks to which control can come from the end of a block, in the layer of that end.
     behind: Kept<BlockId>,
     /// By function: its blocks that end in a layer, or leave it by an item, by layer.
-    layers: RefCell<HashMap<FuncId, Rc<HashMap<u32, Vec<BlockId>>>>>,
+    layers: RefCell<HashMap<FuncId, Rc<Layers>>>,
 }
 
 /// Found sets by question.

@@ -371,7 +371,7 @@ fn what_dominates_an_item_always_executes() {
     let places = scene.places();
     let always = |name: &&&str| places.always(scene.at(name));
     let all = ["a", "b", "c", "d", "g", "h", "i", "j", "k", "l", "m", "n", "q", "s", "v"];
-    let found: Vec<&&str> = all.iter().filter(|name| always(&name)).collect();
+    let found: Vec<&&str> = all.iter().filter(|name| always(name)).collect();
     // Behind the last item nothing says that control goes on.
     assert_eq!(found, [&"a", &"b", &"g", &"h", &"i", &"j", &"k", &"n", &"v"]);
     assert!(places.always_comes_to(scene.code.inst(scene.at("v")).block));
@@ -450,7 +450,7 @@ fn what_is_in_no_cycle_up_to_the_threads_begin_executes_once() {
     let places = scene.places();
     let once = |name: &&&str| places.once(scene.at(name));
     let all = ["a", "b", "c", "d", "h", "i", "j", "k", "o"];
-    assert_eq!(all.iter().filter(|name| once(&name)).collect::<Vec<_>>(), [&"a", &"c", &"i", &"k"]);
+    assert_eq!(all.iter().filter(|name| once(name)).collect::<Vec<_>>(), [&"a", &"c", &"i", &"k"]);
 }
 
 #[test]
