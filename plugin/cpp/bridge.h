@@ -439,8 +439,15 @@ struct CovFolded {
   uint64_t merged;            // blocks that follow another alone
 };
 
+/// A branch or switch that goes one way.
+struct CovDecided {
+  CovLocation place;
+  int64_t value;              // what decides it, signed
+  bool is_switch;
+};
+
 /// What follows from constants. No access to memory that may execute is removed.
-void cov_fold(LLVMValueRef function, CovFolded *done);
+void cov_fold(LLVMValueRef function, CovFolded *done, void (*visit)(void *, const CovDecided *), void *context);
 
 struct CovUnrollLimits {
   uint64_t instructions;      // that one loop may become

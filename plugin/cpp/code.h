@@ -10,7 +10,7 @@
 //             is, the ranges are undefined
 //   body      function (value type)* block* loop* opaques
 //   block     flags idom+1 loop+1 next* instruction*
-//   loop      header parent+1 block* bound (register start step)*
+//   loop      header parent+1 block* bound (register start step)* (block comparison step start operand)*
 //   opaques   operand**, in the order of their first use
 //   text      address length
 //   instruction  value, CodeOp | which << 8 | flags << 16 | type << 32, then what CodeOp says
@@ -95,6 +95,9 @@ enum CodeVariableFlags : uint64_t {
 enum CodeBlockFlags : uint64_t { CODE_REACHABLE = 1, CODE_IRREDUCIBLE = 2 };
 
 inline uint64_t flag(bool Condition, uint64_t Flag) { return Condition ? Flag : 0; }
+
+/// In the order of Rust's `Compare`.
+uint64_t compareOf(llvm::CmpInst::Predicate Op);
 
 /// An object and the offset into it.
 struct CodeAddress {

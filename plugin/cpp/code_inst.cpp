@@ -35,8 +35,7 @@ static uint64_t binaryOf(Instruction::BinaryOps Op) {
   }
 }
 
-/// In the order of Rust's `Compare`.
-static uint64_t compareOf(ICmpInst::Predicate Op) {
+uint64_t compareOf(CmpInst::Predicate Op) {
   switch (Op) {
   case ICmpInst::ICMP_EQ: return 0;
   case ICmpInst::ICMP_NE: return 1;

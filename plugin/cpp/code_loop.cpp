@@ -27,7 +27,7 @@ static std::optional<uint64_t> naryOf(SCEVTypes Type) {
 }
 
 LoopFacts::LoopFacts(CodeWriter &Out, Function &F, DominatorTree &Dominators, LoopInfo &Loops)
-    : Out(Out), Dominators(Dominators), Library(Out.Library, &F), Assumptions(F),
+    : Out(Out), Dominators(Dominators), Loops(Loops), Library(Out.Library, &F), Assumptions(F),
       Evolution(F, Library, Assumptions, Dominators, Loops) {}
 
 bool LoopFacts::leaf(const Value *V, const Loop &L) {
@@ -159,6 +159,47 @@ bool LoopFacts::recurrence(const PHINode &Phi, const Loop &L) {
   return false;
 }
 
+bool LoopFacts::checked(ICmpInst::Predicate Stays, Value &Value, llvm::Value &Other, BasicBlock &Exiting,
+                        const Loop &L) {
+  auto *Grows = dyn_cast<SCEVAddRecExpr>(Evolution.getSCEV(&Value));
+  if (!Grows || Grows->getLoop() != &L || !Grows->isAffine())
+    return false;
+  auto *Step = dyn_cast<SCEVConstant>(Grows->getStepRecurrence(Evolution));
+  if (!Step || Step->isZero())
+    return false;
+  size_t Before = Out.Words.size();
+  Out.put(Out.Blocks.lookup(&Exiting));
+  Out.put(compareOf(Stays));
+  Out.put(uint64_t(Step->getAPInt().getSExtValue()));
+  if (whole(Grows->getStart(), L)) {
+    Out.operand(&Other);
+    return true;
+  }
+  Out.Words.resize(Before);
+  return false;
+}
+
+/// A block that each iteration comes through, and that leaves the loop if a comparison with something that grows evenly
+/// says so. What it is compared with may be anything.
+bool LoopFacts::check(BasicBlock &Exiting, const Loop &L) {
+  auto *Branch = dyn_cast<BranchInst>(Exiting.getTerminator());
+  if (!Branch || !Branch->isConditional() || Loops.getLoopFor(&Exiting) != &L)
+    return false;
+  auto *Test = dyn_cast<ICmpInst>(Branch->getCondition());
+  if (!Test || !Out.isWord(Test->getOperand(0)->getType()))
+    return false;
+  SmallVector<BasicBlock *, 2> Latches;
+  L.getLoopLatches(Latches);
+  if (!all_of(Latches, [&](BasicBlock *Latch) { return Dominators.dominates(&Exiting, Latch); }))
+    return false;
+  bool StaysIfTrue = L.contains(Branch->getSuccessor(0));
+  if (StaysIfTrue == L.contains(Branch->getSuccessor(1)))
+    return false;
+  ICmpInst::Predicate Stays = StaysIfTrue ? Test->getPredicate() : Test->getInversePredicate();
+  Value &A = *Test->getOperand(0), &B = *Test->getOperand(1);
+  return checked(Stays, A, B, Exiting, L) || checked(ICmpInst::getSwappedPredicate(Stays), B, A, Exiting, L);
+}
+
 void LoopFacts::write(const Loop &L) {
   if (!bound(L))
     Out.put(CODE_NO_SCEV);
@@ -166,6 +207,14 @@ void LoopFacts::write(const Loop &L) {
   Out.put(0);
   for (const PHINode &Phi : L.getHeader()->phis()) {
     bool Written = recurrence(Phi, L);
+    Out.Words[Count] += Written;
+  }
+  Count = Out.Words.size();
+  Out.put(0);
+  SmallVector<BasicBlock *, 4> Exiting;
+  L.getExitingBlocks(Exiting);
+  for (BasicBlock *Block : Exiting) {
+    bool Written = check(*Block, L);
     Out.Words[Count] += Written;
   }
 }

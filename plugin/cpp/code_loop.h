@@ -9,13 +9,14 @@
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/IR/Instructions.h"
 
 namespace covsched {
 
 class LoopFacts {
 public:
   LoopFacts(CodeWriter &Out, llvm::Function &F, llvm::DominatorTree &Dominators, llvm::LoopInfo &Loops);
-  /// The bound, and the registers that grow evenly.
+  /// The bound, the registers that grow evenly, and the checks of such in each iteration.
   void write(const llvm::Loop &L);
 
 private:
@@ -26,9 +27,13 @@ private:
   bool outer(const llvm::SCEVAddRecExpr &S, const llvm::Loop &L);
   bool bound(const llvm::Loop &L);
   bool recurrence(const llvm::PHINode &Phi, const llvm::Loop &L);
+  bool check(llvm::BasicBlock &Exiting, const llvm::Loop &L);
+  bool checked(llvm::ICmpInst::Predicate Stays, llvm::Value &Grows, llvm::Value &Other, llvm::BasicBlock &Exiting,
+               const llvm::Loop &L);
 
   CodeWriter &Out;
   llvm::DominatorTree &Dominators;
+  llvm::LoopInfo &Loops;
   llvm::TargetLibraryInfo Library;
   llvm::AssumptionCache Assumptions;
   llvm::ScalarEvolution Evolution;

@@ -17,6 +17,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include "shared.h"
 
 using namespace llvm;
 
@@ -24,7 +25,7 @@ namespace {
 
 class Folder {
 public:
-  Folder(Function &F, CovFolded &Done) : F(F), Done(Done) {}
+  Folder(Function &F, CovFolded &Done, function_ref<void(const CovDecided &)> Tell) : F(F), Done(Done), Tell(Tell) {}
 
   void run() {
     removeUnreachable();
@@ -38,6 +39,7 @@ public:
 private:
   Function &F;
   CovFolded &Done;
+  function_ref<void(const CovDecided &)> Tell;
   SmallSetVector<Instruction *, 64> Work;
 
   /// Nothing is lost with it: no access to memory, no call that may do something.
@@ -93,19 +95,32 @@ private:
     I.eraseFromParent();
   }
 
-  /// Whether the terminator says where control goes.
-  static bool isDecided(const Instruction &Last) {
+  /// What decides where a terminator goes; null if nothing does.
+  static const ConstantInt *decision(const Instruction &Last) {
     if (auto *Branch = dyn_cast<BranchInst>(&Last))
-      return Branch->isConditional() && isa<ConstantInt>(Branch->getCondition());
+      return Branch->isConditional() ? dyn_cast<ConstantInt>(Branch->getCondition()) : nullptr;
     auto *Switch = dyn_cast<SwitchInst>(&Last);
-    return Switch && isa<ConstantInt>(Switch->getCondition());
+    return Switch ? dyn_cast<ConstantInt>(Switch->getCondition()) : nullptr;
+  }
+
+  bool fold(BasicBlock &Block) {
+    const Instruction &Last = *Block.getTerminator();
+    const ConstantInt *Decision = decision(Last);
+    if (!Decision)
+      return false;
+    const DILocation *Place = Last.getDebugLoc();
+    CovDecided Decided = {Place ? cov_place_location(wrap(Place)) : CovLocation{covsched::text(""), 0, 0},
+                          Decision->getBitWidth() <= 64 ? Decision->getSExtValue() : 0, isa<SwitchInst>(Last)};
+    if (!ConstantFoldTerminator(&Block))
+      return false;
+    Tell(Decided);
+    return true;
   }
 
   bool foldTerminators() {
     uint64_t Folded = 0;
     for (BasicBlock &Block : F)
-      if (isDecided(*Block.getTerminator()))
-        Folded += ConstantFoldTerminator(&Block);
+      Folded += fold(Block);
     Done.branches += Folded;
     if (Folded)
       removeUnreachable();
@@ -115,9 +130,10 @@ private:
 
 }  // namespace
 
-extern "C" void cov_fold(LLVMValueRef function, CovFolded *done) {
+extern "C" void cov_fold(LLVMValueRef function, CovFolded *done, void (*visit)(void *, const CovDecided *),
+                         void *context) {
   Function &F = *unwrap<Function>(function);
   *done = {};
   if (!F.isDeclaration() && !F.hasFnAttribute(Attribute::Naked) && !F.isPresplitCoroutine())
-    Folder(F, *done).run();
+    Folder(F, *done, [&](const CovDecided &Decided) { visit(context, &Decided); }).run();
 }

@@ -372,6 +372,14 @@ pub(crate) struct RawFolded {
     pub(crate) merged: u64,
 }
 
+/// `CovDecided`.
+#[repr(C)]
+pub(crate) struct RawDecided {
+    pub(crate) place: RawLocation,
+    pub(crate) value: i64,
+    pub(crate) is_switch: bool,
+}
+
 /// `CovUnrolledLoop`.
 #[repr(C)]
 pub(crate) struct RawUnrolledLoop {
@@ -601,7 +609,12 @@ extern "C" {
         with: *const RawConstant,
         keep: *const RawKept,
     ) -> bool;
-    pub(crate) fn cov_fold(function: LLVMValueRef, done: *mut RawFolded);
+    pub(crate) fn cov_fold(
+        function: LLVMValueRef,
+        done: *mut RawFolded,
+        visit: extern "C" fn(*mut c_void, *const RawDecided),
+        context: *mut c_void,
+    );
     pub(crate) fn cov_unroll_constant(
         function: LLVMValueRef,
         limits: *const RawUnrollLimits,

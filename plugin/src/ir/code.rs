@@ -466,6 +466,24 @@ pub struct LoopData {
     pub most_backedges: Option<Scev>,
     /// Header PHIs that grow evenly.
     pub recurrences: Vec<Recurrence>,
+    /// Comparisons of something that grows evenly, by which each iteration goes on or leaves the loop.
+    pub checks: Vec<ExitCheck>,
+}
+
+/// An iteration comes through `block` and leaves the loop there unless `start + step * k`, where `k` counts how often
+/// control came back to the header, compares so with `other`.
+#[derive(Clone, Debug)]
+pub struct ExitCheck {
+    /// It ends with the check.
+    pub block: BlockId,
+    /// What must be true to stay.
+    pub op: Compare,
+    /// Does not depend on the loop.
+    pub start: Scev,
+    /// Not 0.
+    pub step: i64,
+    /// May be another one in each iteration.
+    pub other: Operand,
 }
 
 /// `start + step * k`, where `k` counts how often control came back to the header.

@@ -13,13 +13,14 @@
 //! Odd code (funclets, coroutines, `musttail`, `naked`, setjmp) is left as it is.
 
 use super::bridge::{
-    self, constant_kinds, keeps, RawConstant, RawFolded, RawKept, RawUnrollLimits, RawUnrolledLoop, Text,
-    OWN_THREAD,
+    self, constant_kinds, keeps, RawConstant, RawDecided, RawFolded, RawKept, RawUnrollLimits,
+    RawUnrolledLoop, Text, OWN_THREAD,
 };
 use super::clone::{Template, NOT_COVERED};
 use super::{optional, Function, Global, Inst, Location, Module, Value};
 use covsched_core::ThreadId;
 use llvm_plugin::inkwell::llvm_sys::core::{LLVMCountParams, LLVMGetParam};
+use serde::Serialize;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::ptr::null_mut;
@@ -69,6 +70,25 @@ pub struct Folded {
     pub blocks_removed: u64,
     /// Blocks that were put at the end of the only one that leads to them.
     pub merged: u64,
+}
+
+/// A branch or switch that goes one way.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Decided {
+    /// Where it stood in the source.
+    pub location: Location,
+    /// What decides it.
+    pub by: Decision,
+}
+
+/// What decides where control goes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Decision {
+    /// A branch's condition.
+    Way(bool),
+    /// A switch's value, signed.
+    Case(i64),
 }
 
 /// How much unrolling may add.
@@ -145,9 +165,20 @@ impl<'m> Function<'m> {
     /// control does not reach or that follow another alone. Nothing is concluded from undefined values, and an assume
     /// that is false stays. Instructions may be gone afterwards.
     pub fn fold(self) -> Folded {
+        self.fold_with(&mut Vec::new())
+    }
+
+    /// As [`Function::fold`], with the branches and switches that go one way.
+    pub fn fold_with(self, decided: &mut Vec<Decided>) -> Folded {
+        extern "C" fn visit(context: *mut c_void, raw: *const RawDecided) {
+            // SAFETY: both are given by the call below.
+            let (found, raw) = unsafe { (&mut *context.cast::<Vec<Decided>>(), &*raw) };
+            let by = if raw.is_switch { Decision::Case(raw.value) } else { Decision::Way(raw.value != 0) };
+            found.push(Decided { location: Location::from_raw(raw.place), by });
+        }
         let mut done = RawFolded::default();
         // SAFETY: see above.
-        unsafe { bridge::cov_fold(self.0, &mut done) };
+        unsafe { bridge::cov_fold(self.0, &mut done, visit, (&raw mut *decided).cast()) };
         let RawFolded { values, branches, blocks_removed, merged } = done;
         Folded { values, branches, blocks_removed, merged }
     }

@@ -3,7 +3,9 @@
 //! One line a variable, function, block, instruction and loop. Numbers are those of the view: `%3` is a register, `b2` a
 //! block, `l0` a loop, `@x+8` an address, `opaque(@x)` a constant that mentions one.
 
-use super::{Call, Callee, Code, Initial, InstData, LoopData, Nary, Op, Operand, Scev, Ty, ValueId};
+use super::{
+    Call, Callee, Code, ExitCheck, Initial, InstData, LoopData, Nary, Op, Operand, Scev, Ty, ValueId,
+};
 use std::fmt::{self, Display, Formatter};
 
 /// Several, with commas.
@@ -225,6 +227,11 @@ impl Display for Code<'_> {
         }
         for (number, data) in self.loops.iter().enumerate() {
             writeln!(f, "{}", self.show_loop(number, data))?;
+            for check in &data.checks {
+                let (start, other) = (self.show_scev(&check.start), self.show(check.other));
+                let ExitCheck { block, op, step, .. } = check;
+                writeln!(f, "check l{number} b{}: {start} step {step} {op:?} {other}", block.0)?;
+            }
         }
         Ok(())
     }

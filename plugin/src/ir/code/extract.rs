@@ -2,8 +2,8 @@
 
 use super::words::Words;
 use super::{
-    BlockData, BlockId, Callee, CloneOf, Code, Def, FuncData, FuncId, GlobalData, Initial, InstData, InstId,
-    LoopData, LoopId, Op, Recurrence, Summaries, ValueData, ValueId,
+    BlockData, BlockId, Callee, CloneOf, Code, Def, ExitCheck, FuncData, FuncId, GlobalData, Initial,
+    InstData, InstId, LoopData, LoopId, Op, Recurrence, Summaries, ValueData, ValueId,
 };
 use crate::ir::bridge::{self, lent};
 use crate::ir::{Function, Inst, Module, Value};
@@ -217,6 +217,13 @@ fn read_loop(words: &mut Words<'_>, first_loop: u32) -> LoopData {
             value: words.register(),
             start: words.scev(),
             step: words.scev(),
+        }),
+        checks: words.list(|words| ExitCheck {
+            block: words.block(),
+            op: words.compare(),
+            step: words.next() as i64,
+            start: words.scev(),
+            other: words.operand(),
         }),
     }
 }

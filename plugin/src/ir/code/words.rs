@@ -229,6 +229,10 @@ impl<'a> Words<'a> {
         }
     }
 
+    pub(super) fn compare(&mut self) -> Compare {
+        COMPARES[self.next() as usize]
+    }
+
     /// `None` if there is none.
     pub(super) fn optional_scev(&mut self) -> Option<Scev> {
         let word = self.next();

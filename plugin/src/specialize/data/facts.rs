@@ -9,9 +9,8 @@
 //!
 //! Other conditions hold only at the places that their edge dominates: the context of a question.
 
-use super::owned::shares_loops;
 use super::places::Places;
-use super::values::{Side, Values};
+use super::values::{Side, Values, View};
 use crate::ir::code::{Binary, BlockId, Callee, Code, InstId, Op};
 use crate::smt::Term;
 
@@ -29,7 +28,7 @@ pub fn guards(code: &Code<'_>, places: &Places<'_, '_>, values: &mut Values<'_, 
     let mut guards = Vec::new();
     for function in places.functions() {
         for block in code.blocks_of(function).filter(|&block| places.is_sure(block)) {
-            let own = own_conditions(code, values, block, Side::A, &|inst| places.always(inst));
+            let own = own_conditions(code, values, block, Side::A.into(), &|inst| places.always(inst));
             guards.extend(own.into_iter().map(|term| Guard { term, home: Some(block) }));
         }
     }
@@ -51,9 +50,10 @@ pub fn context(
         if places.is_sure(current) {
             break;
         }
-        if shares_loops(code, place, current) {
+        if current == place || !code.block(current).in_irreducible_cycle {
+            let view = values.view_of(current, place, side);
             // In the block itself, what is assumed behind the place is not known there.
-            terms.extend(own_conditions(code, values, current, side, &|_| current != block));
+            terms.extend(own_conditions(code, values, current, view, &|_| current != block));
         }
         match code.block(current).idom {
             Some(above) => current = above,
@@ -76,27 +76,27 @@ fn own_conditions(
     code: &Code<'_>,
     values: &mut Values<'_, '_>,
     block: BlockId,
-    side: Side,
+    view: View,
     executes: &dyn Fn(InstId) -> bool,
 ) -> Vec<Term> {
     let mut found = Vec::new();
     if let [from] = code.block(block).previous[..] {
-        if let Some(term) = values.edge_condition(from, block, side) {
+        if let Some(term) = values.edge_condition(from, block, view) {
             found.push(term);
         }
     }
     for inst in code.insts_of(block).filter(|&inst| executes(inst)) {
-        found.extend(assumed(code, values, inst, side));
-        found.extend(not_overflowing(code, values, inst, side));
+        found.extend(assumed(code, values, inst, view));
+        found.extend(not_overflowing(code, values, inst, view));
     }
     found.retain(|&term| values.terms.as_constant(term) != Some(1));
     found
 }
 
 /// C leaves overflow of signed numbers undefined: it does not happen. Only where that is cheap to reason about.
-fn not_overflowing(code: &Code<'_>, values: &mut Values<'_, '_>, inst: InstId, side: Side) -> Option<Term> {
+fn not_overflowing(code: &Code<'_>, values: &mut Values<'_, '_>, inst: InstId, view: View) -> Option<Term> {
     let Op::Binary { op, a, b, nsw: true, .. } = code.inst(inst).op else { return None };
-    let (a, b) = (values.operand(a, inst, side)?, values.operand(b, inst, side)?);
+    let (a, b) = (values.operand(a, inst, view)?, values.operand(b, inst, view)?);
     let width = values.terms.width(a);
     let is_constant = |term| values.terms.as_constant(term).is_some();
     let is_cheap = match op {
@@ -115,11 +115,11 @@ fn not_overflowing(code: &Code<'_>, values: &mut Values<'_, '_>, inst: InstId, s
 }
 
 /// What llvm.assume assumes.
-fn assumed(code: &Code<'_>, values: &mut Values<'_, '_>, inst: InstId, side: Side) -> Option<Term> {
+fn assumed(code: &Code<'_>, values: &mut Values<'_, '_>, inst: InstId, view: View) -> Option<Term> {
     let Op::Call(call) = &code.inst(inst).op else { return None };
     let Callee::Function(callee) = call.callee else { return None };
     if code.function(callee).name != "llvm.assume" {
         return None;
     }
-    values.operand(*call.arguments.first()?, inst, side)
+    values.operand(*call.arguments.first()?, inst, view)
 }

@@ -3,6 +3,7 @@
 //! The JSON is `{"constants", "branches", "loops", "accesses", "summary"}`; its keys are documented in the manual.
 //! Functions are the originals, lines are those of the source.
 
+use crate::ir::rewrite::Decision;
 use crate::ir::Location;
 use covsched_core::ThreadId;
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde::Serialize;
 pub struct Facts {
     /// Values that are constant.
     pub constants: Vec<ConstantFact>,
-    /// Branches that go one way.
+    /// Branches and switches that go one way.
     pub branches: Vec<BranchFact>,
     /// Loops that were unrolled.
     pub loops: Vec<LoopFact>,
@@ -61,14 +62,14 @@ pub struct ConstantFact {
     pub tainted: bool,
 }
 
-/// A branch that goes one way.
+/// A branch or switch that goes one way, in all copies of it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct BranchFact {
     /// Where.
     #[serde(flatten)]
     pub place: Place,
-    /// Whether its condition is true.
-    pub taken: bool,
+    /// Whether its condition is true; a switch's value.
+    pub taken: Decision,
 }
 
 /// A loop that was unrolled.

@@ -11,16 +11,16 @@ use super::places::Places;
 use super::report::{BranchFact, ConstantFact, Facts, LoopFact, Place};
 use super::values::{Side, Source, Values};
 use crate::analysis::points_to::PointsTo;
-use crate::ir::code::{Code, Def, FuncId, InstId, Op, Operand, Ty, ValueId};
+use crate::ir::code::{Code, Def, FuncId, InstId, Op, Ty, ValueId};
 use crate::ir::numbers::Numbers;
-use crate::ir::rewrite::{self, Folded, Keep, UnrollLimits, UnrolledLoop};
+use crate::ir::rewrite::{self, Decided, Decision, Folded, Keep, UnrollLimits, UnrolledLoop};
 use crate::ir::{Module, Value};
 use crate::smt::{self, Consistency, Limits, Prover, Terms};
 use crate::specialize::items::KeptFrames;
 use crate::specialize::stats::{Round, Stats};
 use crate::specialize::{Options, SpecializeError};
 use covsched_core::schedule::Schedule;
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Instant;
 
 /// Rounds at most; the kernels of examples/ need 3 to 6.
@@ -40,6 +40,8 @@ struct Work<'a, 'm> {
     /// Registers that are replaced already; checks still use them.
     replaced: HashSet<Value<'m>>,
     facts: Facts,
+    /// Where in the source branches and switches were decided, and how.
+    decided: BTreeMap<(Place, u32), BTreeSet<Decision>>,
 }
 
 /// Specializes the data flow of a program whose control flow is specialized. What was found is given if the options ask
@@ -63,6 +65,7 @@ pub fn specialize_data(
         numbers: Numbers::new(),
         replaced: HashSet::new(),
         facts: Facts::default(),
+        decided: BTreeMap::new(),
     };
     work.copy(stats);
     for _ in 0..MOST_ROUNDS {
@@ -146,7 +149,13 @@ impl<'m> Work<'_, 'm> {
         }
         for &function in &owned {
             let data = code.function(function);
-            let folded = data.function.fold();
+            let mut decided = Vec::new();
+            let folded = data.function.fold_with(&mut decided);
+            for Decided { location, by } in decided {
+                let column = location.column;
+                let place = Place::new(location, original(&code, function), places.thread_of(function));
+                self.decided.entry((place, column)).or_default().insert(by);
+            }
             round.branches_folded += folded.branches;
             let unrolled = data.function.unroll_constant_loops(UnrollLimits::default());
             round.loops_unrolled += unrolled.len() as u64;
@@ -158,6 +167,14 @@ impl<'m> Work<'_, 'm> {
             self.facts.loops.extend(unrolled.into_iter().map(whole));
         }
         if !changed && self.options.data.wants_facts {
+            let undecided = undecided(&code, &places);
+            let mut decided = std::mem::take(&mut self.decided);
+            // Where copies differ, nothing is decided.
+            decided.retain(|at, ways| ways.len() == 1 && at.0.line != 0 && !undecided.contains(at));
+            let fact = |((place, _), ways): (_, BTreeSet<Decision>)| {
+                Some(BranchFact { place, taken: ways.into_iter().next()? })
+            };
+            self.facts.branches = decided.into_iter().filter_map(fact).collect();
             let prover = &mut self.prover;
             let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
             self.facts.accesses = pairs(&search, &mut values, &mut oracle, &describe);
@@ -293,27 +310,19 @@ fn replace<'m>(
     if is_changed {
         replaced.insert(data.raw);
         round.constants += 1;
-        if let (Ty::Int(1), Fixed::Int(number)) = (data.ty, constant.fixed) {
-            facts.branches.extend(
-                branches(code, constant.value)
-                    .map(|branch| BranchFact { place: describe(branch), taken: number != 0 }),
-            );
-        }
         facts.constants.push(ConstantFact { place, kind, value: shown, tainted: constant.is_tainted });
     }
     is_changed
 }
 
-/// Branches on a register.
-fn branches<'c>(code: &'c Code<'_>, cond: ValueId) -> impl Iterator<Item = InstId> + 'c {
-    let function = match code.value(cond).def {
-        Def::Inst(inst) => code.function_of(inst),
-        Def::Parameter(function, _) => function,
-    };
-    code.blocks_of(function).filter_map(move |block| {
-        let last = InstId(code.block(block).insts.end.checked_sub(1)?);
-        (code.inst(last).op == Op::Branch(Some(Operand::Value(cond)))).then_some(last)
-    })
+/// Branches and switches that stay.
+fn undecided(code: &Code<'_>, places: &Places<'_, '_>) -> HashSet<(Place, u32)> {
+    let blocks = places.functions().flat_map(|function| code.blocks_of(function));
+    let lasts = blocks.filter_map(|block| Some(InstId(code.block(block).insts.end.checked_sub(1)?)));
+    lasts
+        .filter(|&last| matches!(code.inst(last).op, Op::Branch(Some(_)) | Op::Switch { .. }))
+        .map(|last| (place(code, places, last), code.inst(last).inst.location().column))
+        .collect()
 }
 
 fn show(code: &Code<'_>, ty: Ty, fixed: Fixed) -> String {

@@ -217,3 +217,76 @@ fn outer_loops_come_first_and_hold_the_inner_blocks() {
          loop l3 b5 [b5]",
     );
 }
+
+/// The checks of this IR's loops are these.
+fn expect_checks(ir: &str, expected: &str) {
+    let mut found = lines(&dump_with(ir, &Summaries::default()));
+    found.retain(|line| line.starts_with("check"));
+    assert_eq!(found, lines(expected));
+}
+
+#[test]
+fn checks_say_what_must_be_true_to_stay() {
+    // Compared with something that is read anew each time.
+    let test = "%n = load i32, ptr %p\n %c = icmp slt i32 %i, %n";
+    expect_checks(
+        &counting("ptr %p", "i32", "4", "add nsw i32 %i, 1", test),
+        "check l0 b1: 4:i32 step 1 Slt %2",
+    );
+    // The other way round, and what grows is not the PHI itself.
+    let test = "%n = load i32, ptr %p\n %j = sub i32 %i, 3\n %c = icmp ugt i32 %n, %j";
+    expect_checks(
+        &counting("ptr %p", "i32", "4", "add i32 %i, -2", test),
+        "check l0 b1: 1:i32 step -2 Ult %2",
+    );
+}
+
+#[test]
+fn a_check_that_an_iteration_may_go_around_is_none() {
+    expect_checks(
+        "define void @f(ptr %p, i1 %often) {
+         entry:
+           br label %head
+         head:
+           %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+           br i1 %often, label %test, label %latch
+         test:
+           %n = load i32, ptr %p
+           %c = icmp slt i32 %i, %n
+           br i1 %c, label %latch, label %end
+         latch:
+           %next = add i32 %i, 1
+           br label %head
+         end:
+           ret void
+         }",
+        "",
+    );
+}
+
+#[test]
+fn an_inner_loop_does_not_check_for_the_outer_one() {
+    // The inner loop's check is no check of the outer loop, though it leaves both.
+    expect_checks(
+        "define void @f(ptr %p) {
+         entry:
+           br label %head
+         head:
+           %i = phi i32 [ 0, %entry ], [ %next, %latch ]
+           br label %inner
+         inner:
+           %n = load i32, ptr %p
+           %c = icmp slt i32 %i, %n
+           br i1 %c, label %again, label %end
+         again:
+           %d = load i1, ptr %p
+           br i1 %d, label %inner, label %latch
+         latch:
+           %next = add i32 %i, 1
+           br label %head
+         end:
+           ret void
+         }",
+        "",
+    );
+}
