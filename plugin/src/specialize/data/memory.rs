@@ -4,10 +4,10 @@
 //! owned function counts as none: its accesses are there themselves. What runs at moments that no call says (handlers,
 //! thread functions that are not cloned) floats: it may touch its objects at any time.
 
-use super::places::Places;
+use super::places::{Places, Start};
 use crate::analysis::points_to::{ObjectId, ObjectKind, ObjectSet, PointsTo};
 use crate::ir::code::{Call, Callee, Code, FuncId, GlobalId, InstId, Op, Operand};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What an access does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,9 +79,18 @@ impl Memory {
         for &function in points_to.floating() {
             float(&mut memory, function);
         }
+        // These start what the schedule says, whatever else their pointers may point to.
+        let known: HashSet<InstId> = places
+            .functions()
+            .filter_map(|function| match places.start(function) {
+                Some(Start::Thread(create)) => create,
+                _ => None,
+            })
+            .collect();
         for (number, data) in code.insts.iter().enumerate() {
-            if matches!(data.op, Op::Call(_)) {
-                for &started in points_to.starts(InstId(number as u32)) {
+            let inst = InstId(number as u32);
+            if matches!(data.op, Op::Call(_)) && !known.contains(&inst) {
+                for &started in points_to.starts(inst) {
                     if !places.is_owned(started) {
                         float(&mut memory, started);
                     }
