@@ -169,8 +169,7 @@ void check(Value &V, Constant &With, const CovKept &Keep, Instruction &At) {
   Function &F = *At.getFunction();
   Function &Hook = *unwrap<Function>(Keep.hook);
   IRBuilder<> Builder(&At);
-  auto *I = dyn_cast<Instruction>(&V);
-  Builder.SetCurrentDebugLocation(I && I->getDebugLoc() ? I->getDebugLoc() : artificial(F));
+  Builder.SetCurrentDebugLocation(artificial(F));
   Value *Seen = &V;
   if (!isGuaranteedNotToBeUndefOrPoison(&V))
     Seen = mark(Builder.CreateFreeze(&V));
@@ -180,7 +179,6 @@ void check(Value &V, Constant &With, const CovKept &Keep, Instruction &At) {
   BasicBlock *Trap = End->getParent();
   Trap->moveAfter(&F.back());
   Builder.SetInsertPoint(End);
-  Builder.SetCurrentDebugLocation(artificial(F));
   End->setDebugLoc(Builder.getCurrentDebugLocation());
   StringRef Words = str(Keep.text);
   Constant *Text = covsched::textConstant(*F.getParent(), "covsched.value." + Twine::utohexstr(xxHash64(Words)), Words);

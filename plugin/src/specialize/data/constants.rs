@@ -113,7 +113,13 @@ impl<'a, 'm> Search<'a, 'm> {
             .zip(constants)
             .filter_map(|((value, candidate), constant)| Some((value, candidate, constant?)))
             .collect();
-        let fixed: HashSet<Term> = proven.iter().map(|(_, candidate, _)| candidate.value).collect();
+        // Registers that nothing else gives their value.
+        let is_source = |value: ValueId, term: Term| values.register_behind(term) == Some(value);
+        let sources: HashSet<Term> = proven
+            .iter()
+            .filter(|(value, candidate, _)| is_source(*value, candidate.value))
+            .map(|(_, candidate, _)| candidate.value)
+            .collect();
         let (doubtful, clean): (Vec<_>, Vec<_>) =
             proven.into_iter().partition(|(_, _, constant)| constant.with_guards);
         found.extend(clean.into_iter().map(|(value, _, constant)| Constant {
@@ -134,9 +140,9 @@ impl<'a, 'm> Search<'a, 'm> {
         for ((value, candidate, constant), is_known) in doubtful.into_iter().zip(known) {
             if !is_known {
                 // The guard itself, or something that the next round folds.
+                let is_source = values.register_behind(candidate.value) == Some(value);
                 let variables = values.terms.variables(candidate.value);
-                let is_variable = variables[..] == [candidate.value];
-                let follows = !is_variable && variables.iter().all(|variable| fixed.contains(variable));
+                let follows = !is_source && variables.iter().all(|variable| sources.contains(variable));
                 if follows || guard_conditions.contains(&value) {
                     continue;
                 }

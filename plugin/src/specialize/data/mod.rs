@@ -25,6 +25,7 @@ pub mod oracle;
 mod owned;
 pub mod pairs;
 pub mod places;
+mod replace;
 pub mod report;
 pub mod rounds;
 pub mod summaries;

@@ -62,7 +62,7 @@ pub struct ConstantFact {
     pub tainted: bool,
 }
 
-/// A branch or switch that goes one way, in all copies of it.
+/// A branch or switch that goes one way; both ways are listed if copies of it go different ways.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct BranchFact {
     /// Where.

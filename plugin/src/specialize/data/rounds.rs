@@ -1,6 +1,6 @@
 //! Rounds of data-flow specialization: look, conclude, change, until nothing changes.
 
-use super::constants::{self, Constant, Fixed};
+use super::constants;
 use super::copies::give_own_copies;
 use super::defs::{self, Found};
 use super::facts::{self, Guard};
@@ -8,12 +8,13 @@ use super::memory::Memory;
 use super::oracle::Oracle;
 use super::pairs::pairs;
 use super::places::Places;
-use super::report::{BranchFact, ConstantFact, Facts, LoopFact, Place};
+use super::replace::{Replaced, Replacer};
+use super::report::{BranchFact, Facts, LoopFact, Place};
 use super::values::{Side, Source, Values};
 use crate::analysis::points_to::PointsTo;
-use crate::ir::code::{Code, Def, FuncId, InstId, Op, Ty, ValueId};
+use crate::ir::code::{Code, FuncId, InstId, Op, ValueId};
 use crate::ir::numbers::Numbers;
-use crate::ir::rewrite::{self, Decided, Decision, Folded, Keep, UnrollLimits, UnrolledLoop};
+use crate::ir::rewrite::{Decided, Decision, Folded, UnrollLimits, UnrolledLoop};
 use crate::ir::{Module, Value};
 use crate::smt::{self, Consistency, Limits, Prover, Terms};
 use crate::specialize::items::KeptFrames;
@@ -39,6 +40,8 @@ struct Work<'a, 'm> {
     numbers: Numbers<'m>,
     /// Registers that are replaced already; checks still use them.
     replaced: HashSet<Value<'m>>,
+    /// Checks that were put in.
+    checks: u64,
     facts: Facts,
     /// Where in the source branches and switches were decided, and how.
     decided: BTreeMap<(Place, u32), BTreeSet<Decision>>,
@@ -64,6 +67,7 @@ pub fn specialize_data(
         terms: Terms::new(),
         numbers: Numbers::new(),
         replaced: HashSet::new(),
+        checks: 0,
         facts: Facts::default(),
         decided: BTreeMap::new(),
     };
@@ -80,7 +84,7 @@ pub fn specialize_data(
             break;
         }
     }
-    stats.checks = work.facts.constants.iter().filter(|fact| fact.tainted).count() as u64;
+    stats.checks = work.checks;
     let asked = work.prover.stats();
     (stats.solver_queries, stats.solver_unknown, stats.fast_answers) =
         (asked.queries, asked.unknown, asked.fast);
@@ -134,18 +138,16 @@ impl<'m> Work<'_, 'm> {
         let owned: Vec<FuncId> = places.functions().collect();
         let describe = |inst: InstId| place(&code, &places, inst);
         let mut changed = false;
+        let replacer = Replacer { module: self.module, code: &code, places: &places, options: self.options };
         for constant in constants {
-            changed |= replace(
-                self.module,
-                &code,
-                &places,
-                self.options,
-                constant,
-                &describe,
-                &mut self.replaced,
-                &mut self.facts,
-                round,
-            );
+            let replaced = replacer.replace(constant, &describe);
+            // What cannot be replaced is left out from now on: what follows from it must go without it.
+            changed |= self.replaced.insert(code.value(constant.value).raw) || replaced.is_some();
+            if let Some(Replaced { is_checked, fact }) = replaced {
+                round.constants += 1;
+                self.checks += is_checked as u64;
+                self.facts.constants.extend(fact);
+            }
         }
         for &function in &owned {
             let data = code.function(function);
@@ -169,12 +171,11 @@ impl<'m> Work<'_, 'm> {
         if !changed && self.options.data.wants_facts {
             let undecided = undecided(&code, &places);
             let mut decided = std::mem::take(&mut self.decided);
-            // Where copies differ, nothing is decided.
-            decided.retain(|at, ways| ways.len() == 1 && at.0.line != 0 && !undecided.contains(at));
-            let fact = |((place, _), ways): (_, BTreeSet<Decision>)| {
-                Some(BranchFact { place, taken: ways.into_iter().next()? })
-            };
-            self.facts.branches = decided.into_iter().filter_map(fact).collect();
+            decided.retain(|at, _| at.0.line != 0 && !undecided.contains(at));
+            for ((place, _), ways) in decided {
+                let fact = |taken| BranchFact { place: place.clone(), taken };
+                self.facts.branches.extend(ways.into_iter().map(fact));
+            }
             let prover = &mut self.prover;
             let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
             self.facts.accesses = pairs(&search, &mut values, &mut oracle, &describe);
@@ -261,60 +262,6 @@ fn place(code: &Code<'_>, places: &Places<'_, '_>, inst: InstId) -> Place {
     Place::new(code.inst(inst).inst.location(), original(code, function), places.thread_of(function))
 }
 
-/// Puts a constant in a register's place.
-#[allow(clippy::too_many_arguments)]
-fn replace<'m>(
-    module: Module<'m>,
-    code: &Code<'m>,
-    places: &Places<'_, 'm>,
-    options: &Options,
-    constant: Constant,
-    describe: &dyn Fn(InstId) -> Place,
-    replaced: &mut HashSet<Value<'m>>,
-    facts: &mut Facts,
-    round: &mut Round,
-) -> bool {
-    let data = code.value(constant.value);
-    let (at, kind) = match data.def {
-        Def::Inst(inst) => (inst, kind_of(&code.inst(inst).op)),
-        Def::Parameter(function, _) => {
-            let entry = code.function(function).blocks.start;
-            (InstId(code.blocks[entry as usize].insts.start), "argument")
-        }
-    };
-    let with = match constant.fixed {
-        Fixed::Int(number) => rewrite::Constant::Int(number),
-        Fixed::Null => rewrite::Constant::Null,
-        Fixed::Address(global, offset) => match module.variable(&code.globals[global.index()].name) {
-            Some(variable) => rewrite::Constant::Address(variable, offset),
-            None => return false,
-        },
-        Fixed::Function(function) => rewrite::Constant::Function(code.function(function).function),
-    };
-    let place = describe(at);
-    let shown = show(code, data.ty, constant.fixed);
-    let text = match options.data.check {
-        true => {
-            format!("the {kind} at {}:{} ({}) in {}", place.file, place.line, place.function, place.thread)
-        }
-        false => format!("the value {shown} at {}:{} ({})", place.file, place.line, place.function),
-    };
-    let keep = if options.data.check {
-        Keep::Claim { text: &text }
-    } else if constant.is_tainted && !options.analysis_only {
-        Keep::Check { text: &text, thread: places.thread(at) }
-    } else {
-        Keep::Nothing
-    };
-    let is_changed = module.replace_uses(data.raw, with, keep);
-    if is_changed {
-        replaced.insert(data.raw);
-        round.constants += 1;
-        facts.constants.push(ConstantFact { place, kind, value: shown, tainted: constant.is_tainted });
-    }
-    is_changed
-}
-
 /// Branches and switches that stay.
 fn undecided(code: &Code<'_>, places: &Places<'_, '_>) -> HashSet<(Place, u32)> {
     let blocks = places.functions().flat_map(|function| code.blocks_of(function));
@@ -323,30 +270,4 @@ fn undecided(code: &Code<'_>, places: &Places<'_, '_>) -> HashSet<(Place, u32)> 
         .filter(|&last| matches!(code.inst(last).op, Op::Branch(Some(_)) | Op::Switch { .. }))
         .map(|last| (place(code, places, last), code.inst(last).inst.location().column))
         .collect()
-}
-
-fn show(code: &Code<'_>, ty: Ty, fixed: Fixed) -> String {
-    match (fixed, ty) {
-        (Fixed::Int(number), Ty::Int(width @ 2..64)) => {
-            let unused = 64 - width;
-            ((number << unused) as i64 >> unused).to_string()
-        }
-        (Fixed::Int(number), Ty::Int(1)) => number.to_string(),
-        (Fixed::Int(number), _) => (number as i64).to_string(),
-        (Fixed::Null, _) => "null".to_owned(),
-        (Fixed::Address(global, 0), _) => format!("&{}", code.globals[global.index()].name),
-        (Fixed::Address(global, offset), _) => format!("&{}{offset:+}", code.globals[global.index()].name),
-        (Fixed::Function(function), _) => format!("&{}", code.function(function).name),
-    }
-}
-
-fn kind_of(op: &Op) -> &'static str {
-    match op {
-        Op::Load { .. } => "load",
-        Op::Call(_) => "call",
-        Op::Phi(_) => "phi",
-        Op::Compare { .. } => "compare",
-        Op::Binary { .. } => "binary",
-        _ => "other",
-    }
 }

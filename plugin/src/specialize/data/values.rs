@@ -159,6 +159,14 @@ impl<'a, 'm> Values<'a, 'm> {
         self.function_terms.get(&term).copied()
     }
 
+    /// The register whose value a variable is.
+    pub fn register_behind(&self, term: Term) -> Option<ValueId> {
+        match self.meanings.get(&term) {
+            Some(&Unknown::Register(value, _)) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The width of a register's term; `None` if it has none.
     pub fn width(&self, value: ValueId) -> Option<u32> {
         match self.code.values[value.index()].ty {
