@@ -3,9 +3,10 @@
 //! candidates that differ in it, until there is none.
 
 use super::cache::Key;
+use super::counterexample::{self, Aim};
 use super::lemmas::Lemmas;
 use super::parallel::each;
-use super::prover::{Facts, Prover};
+use super::prover::{Facts, Known, Prover};
 use super::session::{Assertion, Claim, InUse, Slice, Until, Verdict};
 use super::slices::SetId;
 use super::terms::{Term, Terms};
@@ -105,7 +106,7 @@ impl Prover {
         let terms: &Terms = terms;
         let found = each(&mut self.workers, &jobs, |worker, job| {
             match worker.session(terms, job[0].set, &job[0].slice) {
-                Ok(session) => Search { session, candidates: job, until: &until }.run(),
+                Ok(session) => Search { session, known: &known, candidates: job, until: &until }.run(),
                 Err(_) => vec![Found::Unknown; job.len()],
             }
         });
@@ -127,6 +128,7 @@ impl Prover {
 
 struct Search<'a, 'b> {
     session: InUse<'b>,
+    known: &'a Known,
     candidates: &'a [Pending],
     until: &'a Until,
 }
@@ -170,10 +172,12 @@ impl Search<'_, '_> {
                             *values[at].get_or_insert(value) == value
                         });
                         drop(value_of);
+                        let is_stuck = live.len() == before && !is_news;
+                        live.retain(|&at| !self.varies(at, values[at]));
                         if live.is_empty() {
                             break;
                         }
-                        if live.len() == before && !is_news {
+                        if is_stuck {
                             // Z3's model is none by our arithmetic. Nothing may be concluded from it.
                             live.iter().for_each(|&at| found[at] = Found::Unknown);
                             break;
@@ -192,6 +196,20 @@ impl Search<'_, '_> {
             }
         }
         found
+    }
+
+    /// A model nearby has another value.
+    fn varies(&mut self, at: usize, value: Option<u64>) -> bool {
+        let (candidate, known) = (&self.candidates[at], self.known);
+        let Some(value) = value else { return false };
+        let search = counterexample::Search {
+            terms: self.session.terms,
+            facts: &known.facts,
+            neighbourhood: &known.neighbourhood,
+            context: &candidate.context,
+            aim: Aim::Differs(candidate.value, value),
+        };
+        self.session.varies(&search)
     }
 
     /// Those of the constants for which no proof without guards is found.

@@ -1,8 +1,10 @@
 //! Questions about terms under facts, answered in batches: by the cache, by intervals, by the solver, in this order.
 
 use super::cache::{Cache, Key};
+use super::counterexample::{Aim, Search};
 use super::equalities::{conjuncts, Substitution};
 use super::lemmas::{Lemmas, Lemmatizer};
+use super::near::Neighbourhood;
 use super::parallel::each;
 use super::ranges::Ranges;
 use super::session::{Assertion, Claim, InUse, Reach, Slice, Until, Verdict, Worker};
@@ -144,6 +146,7 @@ pub(super) struct Known {
     pub always: usize,
     pub ranges: Ranges,
     pub slices: Slices,
+    pub neighbourhood: Neighbourhood,
     made: HashMap<SetId, Arc<Slice>>,
     lemmatizer: Lemmatizer,
 }
@@ -156,12 +159,14 @@ impl Known {
         let ranges = Ranges::of(terms, &prepared);
         prepared.extend(conjuncts(terms, &guards));
         let slices = Slices::of(terms, &prepared);
+        let neighbourhood = Neighbourhood::of(terms, &prepared);
         Known {
             substitution,
             facts: prepared,
             always,
             ranges,
             slices,
+            neighbourhood,
             made: HashMap::new(),
             lemmatizer: Lemmatizer::default(),
         }
@@ -172,17 +177,29 @@ impl Known {
         if let Some(known) = self.made.get(&set) {
             return known.clone();
         }
-        let places = self.slices.facts(set);
+        let slice = self.slice_of(terms, self.slices.facts(set), &[]);
+        self.ranges.add(terms, &slice.lemmas.comparisons(terms));
+        let slice = Arc::new(slice);
+        self.made.insert(set, slice.clone());
+        slice
+    }
+
+    /// Some of the facts, with lemmas about them and further terms.
+    fn slice_of(&mut self, terms: &mut Terms, places: Vec<usize>, more: &[Term]) -> Slice {
         let (always, guards): (Vec<usize>, Vec<usize>) =
             places.into_iter().partition(|&place| place < self.always);
         let at = |places: Vec<usize>| places.into_iter().map(|place| self.facts[place]).collect::<Vec<_>>();
         let (always, guards) = (at(always), at(guards));
-        let all: Vec<Term> = always.iter().chain(&guards).copied().collect();
+        let all: Vec<Term> = always.iter().chain(&guards).chain(more).copied().collect();
         let lemmas = self.lemmatizer.lemmas(terms, &mut self.ranges, &all, None);
-        self.ranges.add(terms, &lemmas.comparisons(terms));
-        let slice = Arc::new(Slice { always, guards, lemmas });
-        self.made.insert(set, slice.clone());
-        slice
+        Slice { always, guards, lemmas }
+    }
+
+    /// The facts next to an assertion, if they are much fewer than those of its slice.
+    fn near(&mut self, terms: &mut Terms, assertions: &[Term], slice: &Slice) -> Option<Slice> {
+        let places = self.neighbourhood.near(terms, assertions)?;
+        let all = slice.always.len() + slice.guards.len();
+        (2 * places.len() < all).then(|| self.slice_of(terms, places, assertions))
     }
 
     /// Lemmas about terms that a slice does not have.
@@ -220,6 +237,8 @@ struct Pending {
     /// The context and the negation of the claim.
     assertions: Vec<Term>,
     lemmas: [Lemmas; 1],
+    /// The facts next to it, to be tried first.
+    near: Option<Slice>,
 }
 
 impl Prover {
@@ -304,7 +323,7 @@ impl Prover {
                 }
             }
         }
-        let found = self.solve(terms, &pending, &until);
+        let found = self.solve(terms, &known, &pending, &until);
         for (question, answer) in pending.into_iter().zip(&found) {
             self.cache.keep(question.key, answer.clone());
         }
@@ -320,7 +339,7 @@ impl Prover {
     }
 
     /// Gives questions to the workers, those of one slice and one context together.
-    fn solve(&mut self, terms: &Terms, pending: &[Pending], until: &Until) -> Vec<Answer> {
+    fn solve(&mut self, terms: &Terms, known: &Known, pending: &[Pending], until: &Until) -> Vec<Answer> {
         let mut order: Vec<usize> = (0..pending.len()).collect();
         order.sort_by(|&a, &b| {
             let key = |at: usize| (pending[at].set, &pending[at].context);
@@ -336,7 +355,7 @@ impl Prover {
             for &at in *job {
                 let question = &pending[at];
                 let answer = match worker.session(terms, question.set, &question.slice) {
-                    Ok(mut session) => answer(&mut session, question, until),
+                    Ok(mut session) => answer(&mut session, known, question, until),
                     Err(why) => Answer::Unknown(why),
                 };
                 answers.push((at, answer));
@@ -372,29 +391,43 @@ fn fast(terms: &mut Terms, known: &mut Known, key: Key) -> Result<Answer, Box<Pe
     let set = known.slices.touched(terms, assertions.iter().copied());
     let slice = known.slice(terms, set);
     let lemmas = [known.lemmas(terms, &assertions, &slice)];
-    if slice.lemmas.is_partial() || lemmas[0].is_partial() {
-        let mut more = lemmas[0].comparisons(terms);
-        more.extend_from_slice(&context);
-        if known.ranges.decide(terms, &more, claim) == Some(true) {
-            return proven;
-        }
+    let mut more = lemmas[0].comparisons(terms);
+    more.extend_from_slice(&context);
+    let alternatives = known.neighbourhood.alternatives(terms, &known.facts, known.always, &context, claim);
+    if known.ranges.holds_in_all_cases(terms, &mut more, claim, &alternatives) {
+        return proven;
     }
-    Err(Box::new(Pending { key, set, slice, context, claim, assertions, lemmas }))
+    let near = known.near(terms, &assertions, &slice);
+    Err(Box::new(Pending { key, set, slice, context, claim, assertions, lemmas, near }))
 }
 
-fn answer(session: &mut InUse<'_>, question: &Pending, until: &Until) -> Answer {
-    if session.has_model(&question.context, Some(question.claim)) {
+fn answer(session: &mut InUse<'_>, known: &Known, question: &Pending, until: &Until) -> Answer {
+    let search = Search {
+        terms: session.terms,
+        facts: &known.facts,
+        neighbourhood: &known.neighbourhood,
+        context: &question.context,
+        aim: Aim::Fails(question.claim),
+    };
+    if session.has_model(&question.context, Some(question.claim)) || session.has_counterexample(&search) {
         return Answer::Refuted;
     }
     let assertion = Assertion { claim: Claim::All(&question.assertions), lemmas: &question.lemmas };
-    let used_guards = match session.check(&assertion, true, until) {
+    let near = question.near.as_ref();
+    let prove = |session: &mut InUse<'_>, with_guards| {
+        if near.is_some_and(|near| session.is_proven_near(near, &question.assertions, with_guards, until)) {
+            let has_guards = near.is_some_and(|near| !near.guards.is_empty());
+            return Verdict::Unsat { used_guards: with_guards && has_guards };
+        }
+        session.check(&assertion, with_guards, until)
+    };
+    let used_guards = match prove(session, true) {
         Verdict::Sat => return Answer::Refuted,
         Verdict::Unknown(why) => return Answer::Unknown(why),
         Verdict::Unsat { used_guards } => used_guards,
     };
-    // Z3's core may name the guards without need.
-    let needs_guards =
-        used_guards && !matches!(session.check(&assertion, false, until), Verdict::Unsat { .. });
+    // It may be that they are not needed: Z3's core is not the smallest.
+    let needs_guards = used_guards && !matches!(prove(session, false), Verdict::Unsat { .. });
     match reach(session, &question.context, &question.lemmas, until) {
         Reach::Never { with_guards } if !with_guards || needs_guards => Answer::Unreachable { with_guards },
         _ => Answer::Proven { with_guards: needs_guards },

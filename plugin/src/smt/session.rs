@@ -3,9 +3,10 @@
 //!
 //! 1. models of earlier checks: one of them may be a counterexample already (Wu 4.3.2, first optimization);
 //! 2. the incremental solver, in which multiplications and divisions are unknowns with lemmas (`lemmas.rs`): its
-//!    unsat is final, its model is tried out with real arithmetic;
-//! 3. only where the model fails: all assertions anew, with real multipliers and dividers.
+//!    unsat is final, its model is tried out with real arithmetic, and what it has wrong is told to the solver;
+//! 3. where that does not end soon: all assertions anew, with real multipliers and dividers.
 
+use super::counterexample::Search;
 use super::eval::Evaluator;
 use super::lemmas::Lemmas;
 use super::slices::SetId;
@@ -21,6 +22,10 @@ const MODELS: usize = 12;
 const SESSIONS: usize = 12;
 /// Formulas after which a worker starts with a new context: Z3 keeps what was translated.
 const FORMULAS: usize = 2_000_000;
+
+/// How often a model that is wrong about operations is corrected, and how many operations at once.
+const REFINEMENTS: usize = 8;
+const INSTANCES: usize = 40;
 
 /// The facts of a set of components.
 #[derive(Debug)]
@@ -226,6 +231,21 @@ impl InUse<'_> {
         })
     }
 
+    /// A counterexample near the models of earlier checks; it becomes one of them.
+    pub fn has_counterexample(&mut self, search: &Search<'_>) -> bool {
+        let found = search.run(self.session.models.iter(), self.evaluator);
+        let is_found = found.is_some();
+        if let Some(model) = found {
+            self.remember(model, true);
+        }
+        is_found
+    }
+
+    /// The same, for the newest model only and without keeping what is found.
+    pub fn varies(&mut self, search: &Search<'_>) -> bool {
+        search.run(self.session.models.front().into_iter(), self.evaluator).is_some()
+    }
+
     /// Values of terms in the newest model.
     pub fn values(&mut self) -> impl FnMut(Term) -> u64 + '_ {
         let (terms, evaluator) = (self.terms, &mut *self.evaluator);
@@ -247,6 +267,25 @@ impl InUse<'_> {
             self.session.is_broken = true;
             Verdict::Unknown(failure.into())
         })
+    }
+
+    /// These few facts leave no model of the assertions.
+    pub fn is_proven_near(
+        &mut self,
+        near: &Slice,
+        assertions: &[Term],
+        with_guards: bool,
+        until: &Until,
+    ) -> bool {
+        let Some(limit) = until.left() else { return false };
+        let Ok(solver) = self.engine.solver(Procedure::Incremental, Mode::Abstract) else { return false };
+        let guards = if with_guards { &near.guards[..] } else { &[] };
+        let mut all = near.lemmas.claims.iter().chain(&near.always).chain(guards).chain(assertions);
+        let asserted = all.all(|&fact| self.engine.assert(solver, self.terms, fact, None).is_ok());
+        *self.checks += 1;
+        let outcome = self.engine.check(solver, &[], limit / 4);
+        self.engine.release(solver);
+        asserted && outcome == Outcome::Unsat
     }
 
     /// Without multipliers and dividers: Some if there is no model, with whether guards were needed as far as Z3
@@ -310,24 +349,58 @@ impl InUse<'_> {
     ) -> Result<Option<Verdict>, Failure> {
         self.assert(solver, assertion)?;
         let assume = [self.session.guard];
-        *self.checks += 1;
-        match self.engine.check(solver, if with_guards { &assume } else { &[] }, limit) {
-            Outcome::Unsat => {
-                let used_guards = with_guards && !self.engine.core(solver)?.is_empty();
-                Ok(Some(Verdict::Unsat { used_guards }))
-            }
-            Outcome::Sat => {
-                let model = self.engine.model(solver, self.terms)?;
-                if is_partial && !self.is_model(&model, assertion, with_guards, slice) {
-                    return Ok(None);
+        let assume = if with_guards { &assume[..] } else { &[] };
+        let started = Instant::now();
+        for _ in 0..=REFINEMENTS {
+            let limit = limit.saturating_sub(started.elapsed());
+            *self.checks += 1;
+            match self.engine.check(solver, assume, limit) {
+                Outcome::Unsat => {
+                    let used_guards = with_guards && !self.engine.core(solver)?.is_empty();
+                    return Ok(Some(Verdict::Unsat { used_guards }));
                 }
-                debug_assert!(self.is_model(&model, assertion, with_guards, slice), "a model that is none");
-                self.remember(model, with_guards);
-                Ok(Some(Verdict::Sat))
+                Outcome::Sat => {
+                    let model = self.engine.model(solver, self.terms)?;
+                    if !is_partial || self.is_model(&model, assertion, with_guards, slice) {
+                        debug_assert!(self.is_model(&model, assertion, with_guards, slice), "no model");
+                        self.remember(model, with_guards);
+                        return Ok(Some(Verdict::Sat));
+                    }
+                    if !self.refine(solver, &model, assertion, slice)? {
+                        return Ok(None);
+                    }
+                }
+                Outcome::Unknown(_) if is_partial => return Ok(None),
+                Outcome::Unknown(why) => return Ok(Some(Verdict::Unknown(why))),
             }
-            Outcome::Unknown(_) if is_partial => Ok(None),
-            Outcome::Unknown(why) => Ok(Some(Verdict::Unknown(why))),
         }
+        Ok(None)
+    }
+
+    /// Tells the solver what the operations compute that its model has wrong; false: there are none.
+    fn refine(
+        &mut self,
+        solver: SolverId,
+        model: &Assignment,
+        assertion: &Assertion<'_>,
+        slice: &Slice,
+    ) -> Result<bool, Failure> {
+        let (terms, evaluator) = (self.terms, &mut *self.evaluator);
+        evaluator.restart(terms);
+        let assign = |variable: Term| model.get(&variable).copied().unwrap_or(0);
+        let mut wrong = Vec::new();
+        for &term in slice.lemmas.about.iter().chain(assertion.lemmas.iter().flat_map(|more| &more.about)) {
+            let Some(&claimed) = model.get(&term) else { continue };
+            if evaluator.value(terms, term, &assign) != claimed {
+                wrong.push(term);
+            }
+        }
+        wrong.truncate(INSTANCES);
+        for &term in &wrong {
+            let mut value = |operand| evaluator.value(terms, operand, &assign);
+            self.engine.assert_instance(solver, terms, term, &mut value)?;
+        }
+        Ok(!wrong.is_empty())
     }
 
     fn check_exact(
