@@ -23,13 +23,17 @@ const ALTERNATIVES: usize = 3;
 /// Cases of one.
 const CASES: usize = 4;
 
+/// Terms that are looked at in all to find the variables of facts with many.
+const SEARCHED: usize = 2_000_000;
+
 /// Which facts speak of which variables.
 pub(super) struct Neighbourhood {
     /// By fact, its variables; None: too many.
     variables: Vec<Option<Vec<Term>>>,
+    /// By variable, the facts with it, as places in the list that was given.
     facts: HashMap<Term, Vec<usize>>,
-    /// Some fact is too large to be listed.
-    is_partial: bool,
+    /// Facts whose variables are not listed.
+    unlisted: Vec<usize>,
 }
 
 impl Neighbourhood {
@@ -37,19 +41,32 @@ impl Neighbourhood {
     pub fn of(terms: &Terms, facts: &[Term]) -> Neighbourhood {
         let variables: Vec<_> = facts.iter().map(|&fact| few_variables(terms, &[fact])).collect();
         let mut places: HashMap<Term, Vec<usize>> = HashMap::new();
+        let mut unlisted = Vec::new();
+        let mut searched = 0;
         for (place, of) in variables.iter().enumerate() {
-            for &variable in of.iter().flatten() {
-                places.entry(variable).or_default().push(place);
+            let mut list = |variable| places.entry(variable).or_default().push(place);
+            match of {
+                Some(few) => few.iter().copied().for_each(list),
+                None if searched > SEARCHED => unlisted.push(place),
+                None => terms.walk(&[facts[place]], |term| {
+                    searched += 1;
+                    if terms.is_variable(term) {
+                        list(term);
+                    }
+                }),
             }
         }
-        let is_partial = variables.iter().any(Option::is_none);
-        Neighbourhood { variables, facts: places, is_partial }
+        Neighbourhood { variables, facts: places, unlisted }
     }
 
-    /// All facts with this variable; None: they are not all known.
-    pub fn touched(&self, variable: Term) -> Option<&[usize]> {
+    /// All facts with this variable, and such as may have it.
+    pub fn touched(&self, variable: Term) -> impl ExactSizeIterator<Item = usize> + '_ {
         let places = self.facts.get(&variable).map_or(&[][..], Vec::as_slice);
-        (!self.is_partial).then_some(places)
+        let count = places.len() + self.unlisted.len();
+        (0..count).map(move |at| match places.get(at) {
+            Some(&place) => place,
+            None => self.unlisted[at - places.len()],
+        })
     }
 
     /// The facts next to these terms, as places in the list that was given; None: they are too many.
@@ -65,9 +82,9 @@ impl Neighbourhood {
                     continue;
                 }
                 for &place in places {
+                    let Some(of) = &self.variables[place] else { continue };
                     if chosen.insert(place) {
-                        let of = self.variables[place].iter().flatten();
-                        next.extend(of.copied().filter(|&variable| known.insert(variable)));
+                        next.extend(of.iter().copied().filter(|&variable| known.insert(variable)));
                     }
                 }
             }
@@ -90,13 +107,12 @@ impl Neighbourhood {
         (chosen.len() <= FACTS).then_some(chosen)
     }
 
-    /// Alternatives that speak of the claim's variables: disjunctions in the context and among the facts that hold
-    /// always (the first `always`), as lists of cases.
+    /// Alternatives that speak of the claim's variables: disjunctions in the context and among the facts, as lists of
+    /// cases.
     pub fn alternatives(
         &self,
         terms: &Terms,
         facts: &[Term],
-        always: usize,
         context: &[Term],
         claim: Term,
     ) -> Vec<Vec<Vec<Term>>> {
@@ -105,7 +121,7 @@ impl Neighbourhood {
         for variable in few_variables(terms, &[claim]).unwrap_or_default() {
             let places = self.facts.get(&variable).map_or(&[][..], Vec::as_slice);
             if places.len() <= EVERYWHERE {
-                let near = places.iter().filter(|&&place| place < always).map(|&place| facts[place]);
+                let near = places.iter().map(|&place| facts[place]);
                 found.extend(near.filter(|&fact| is_disjunction(terms, fact)));
             }
         }
