@@ -1,11 +1,14 @@
 //! Whether the facts can hold together. Facts that cannot prove everything (DETAILS 14b), so each round asks this
 //! first, component by component; a contradiction is told with the facts that Z3 needed for it.
 
+use super::check::{Assertion, Claim, Verdict};
+use super::known::Basis;
 use super::lemmas::Lemmatizer;
 use super::parallel::each;
-use super::prover::{Facts, Known, Prover};
+use super::prover::Prover;
+use super::questions::Facts;
 use super::ranges::Ranges;
-use super::session::{Assertion, Claim, Until, Verdict};
+use super::session::Until;
 use super::slices::{SetId, Slices};
 use super::terms::{Term, Terms};
 use super::z3::{Engine, Failure, Literal, Mode, Outcome, Procedure};
@@ -31,14 +34,14 @@ impl Prover {
     pub fn consistent(&mut self, terms: &mut Terms, facts: &Facts) -> Consistency {
         let started = Instant::now();
         let until = self.until(started);
-        let mut known = self.enter(terms, facts);
-        let result = self.components_hold(terms, &mut known, &until);
+        let mut basis = self.enter(terms, facts);
+        let result = self.components_hold(terms, &mut basis, &until);
         let result = match result {
             Ok(true) => Consistency::Yes,
             Ok(false) => Consistency::Unknown,
             Err(suspects) => Consistency::No { core: core(terms, facts, &suspects, &until) },
         };
-        self.leave(known, started);
+        self.leave(basis, started);
         result
     }
 
@@ -46,26 +49,27 @@ impl Prover {
     fn components_hold(
         &mut self,
         terms: &mut Terms,
-        known: &mut Known,
+        basis: &mut Basis,
         until: &Until,
     ) -> Result<bool, Vec<Term>> {
-        if known.facts.iter().any(|&fact| terms.as_constant(fact) == Some(0)) {
+        let (under, known) = basis.whole();
+        if known.is_absurd(terms) {
             return Err(Vec::new());
         }
         let sets: Vec<SetId> =
             (0..known.slices.count()).map(|component| known.slices.single(component)).collect();
         let jobs: Vec<_> = sets.into_iter().map(|set| (set, known.slice(terms, set))).collect();
-        let terms: &Terms = terms;
+        let (terms, known): (&Terms, _) = (terms, &*known);
         let verdicts = each(&mut self.workers, &jobs, |worker, (set, slice)| {
-            let mut session = worker.session(terms, *set, slice).ok()?;
-            if session.has_model(&[], None) {
+            let mut session = worker.session(terms, (under, *set), slice).ok()?;
+            if session.has_model(&[], None) || session.finds(known, &[]) {
                 return Some(Verdict::Sat);
             }
-            Some(session.check(&Assertion { claim: Claim::All(&[]), lemmas: &[] }, true, until))
+            Some(session.check(&Assertion { claim: Claim::All(&[]), lemmas: &[] }, until))
         });
         for ((_, slice), verdict) in jobs.iter().zip(&verdicts) {
-            if matches!(verdict, Some(Verdict::Unsat { .. })) {
-                return Err(slice.always.iter().chain(&slice.guards).copied().collect());
+            if matches!(verdict, Some(Verdict::Unsat)) {
+                return Err(slice.facts.clone());
             }
         }
         Ok(verdicts.iter().all(|verdict| matches!(verdict, Some(Verdict::Sat))))

@@ -2,8 +2,7 @@
 
 use super::bits::{signed, signed_min, Binary};
 use super::terms::{Term, Terms, View};
-use super::z3::{Engine, Failure, Mode};
-use std::ffi::CString;
+use super::z3::{opaque_name, Engine, Failure, Mode, SolverId};
 use z3_sys::*;
 
 type Make2 = unsafe extern "C" fn(Z3_context, Z3_ast, Z3_ast) -> Option<Z3_ast>;
@@ -94,7 +93,7 @@ impl Engine {
             open.pop();
             let formula = if is_opaque {
                 let sort = self.sort(terms.width(next))?;
-                let name = self.symbol(&CString::new(format!("t{}", next.0)).unwrap_or_default())?;
+                let name = self.symbol(&opaque_name(next))?;
                 // SAFETY: name and sort are this context's.
                 let formula = unsafe { Z3_mk_const(self.context, name, sort) };
                 self.keep(formula)?
@@ -107,6 +106,55 @@ impl Engine {
             }
         }
         self.made(term, mode).ok_or_else(|| Failure("a formula was not made".into()))
+    }
+
+    /// Tells an abstract solver what an operation computes where some operands have these values: all factors but
+    /// one, or the divisor. What remains is linear, or a division by a constant.
+    pub(super) fn assert_instance(
+        &mut self,
+        solver: SolverId,
+        terms: &Terms,
+        term: Term,
+        value: &mut dyn FnMut(Term) -> u64,
+    ) -> Result<(), Failure> {
+        let (raw, mode) = self.raw(solver)?;
+        let width = terms.width(term);
+        let whole = self.formula(terms, term, mode)?;
+        let mut premises = Vec::new();
+        let mut fixed = |engine: &mut Engine, operand: Term| {
+            let constant = engine.number(width, value(operand))?;
+            let formula = engine.formula(terms, operand, mode)?;
+            premises.push(engine.make(Z3_mk_eq, formula, constant)?);
+            Ok::<_, Failure>(constant)
+        };
+        let computed = match terms.view(term) {
+            View::Product(factors) => {
+                let mut product = self.formula(terms, factors[0], mode)?;
+                for &factor in &factors[1..] {
+                    let by = fixed(self, factor)?;
+                    product = self.make(Z3_mk_bvmul, by, product)?;
+                }
+                product
+            }
+            View::Binary(op, a, by) => {
+                let make: Make2 = match op {
+                    Binary::Udiv => Z3_mk_bvudiv,
+                    Binary::Sdiv => Z3_mk_bvsdiv,
+                    Binary::Urem => Z3_mk_bvurem,
+                    _ => Z3_mk_bvsrem,
+                };
+                let by = fixed(self, by)?;
+                let a = self.formula(terms, a, mode)?;
+                self.make(make, a, by)?
+            }
+            _ => return Ok(()),
+        };
+        let equal = self.make(Z3_mk_eq, whole, computed)?;
+        // SAFETY: as many formulas as said.
+        let premise = unsafe { Z3_mk_and(self.context, premises.len() as u32, premises.as_ptr()) };
+        let premise = self.keep(premise)?;
+        let instance = self.make(Z3_mk_implies, premise, equal)?;
+        self.assert_raw(raw, instance)
     }
 
     /// One node whose operands' formulas are there.

@@ -24,6 +24,8 @@ pub(super) struct Lemmas {
     pub claims: Vec<Term>,
     /// Products, quotients and remainders that they speak of, ascending.
     pub about: Vec<Term>,
+    /// Right shifts, which are divisions too, but cheap.
+    shifts: Vec<Term>,
 }
 
 impl Lemmas {
@@ -58,6 +60,8 @@ enum Group {
     // First: what multiples say decides the premises of quotients.
     Multiples(Term),
     Quotients(Binary, Term),
+    /// By how much, and from what width.
+    Shifts(u32, u32),
 }
 
 impl Lemmatizer {
@@ -72,7 +76,7 @@ impl Lemmatizer {
     ) -> Lemmas {
         let is_given = |term: &Term| given.is_some_and(|given| given.about.binary_search(term).is_ok());
         let mut seen: HashSet<Term> = HashSet::new();
-        let mut fresh: Vec<Term> = Vec::new();
+        let (mut fresh, mut shifts): (Vec<Term>, Vec<Term>) = (Vec::new(), Vec::new());
         let mut open: Vec<Term> = roots.to_vec();
         let mut claims = Vec::new();
         while let Some(next) = open.pop() {
@@ -80,6 +84,9 @@ impl Lemmatizer {
                 continue;
             }
             terms.operands(next, |operand| open.push(operand));
+            if is_shift(terms, next) && given.is_none_or(|given| given.shifts.binary_search(&next).is_err()) {
+                shifts.push(next);
+            }
             if terms.is_nonlinear(next) && !is_given(&next) {
                 fresh.push(next);
                 let lemmas = self.single(terms, ranges, next);
@@ -89,9 +96,10 @@ impl Lemmatizer {
             }
         }
         fresh.sort_unstable();
-        let old = given.map_or(&[][..], |given| &given.about);
+        shifts.sort_unstable();
+        let old = given.into_iter().flat_map(|given| given.about.iter().chain(&given.shifts));
         let mut groups: HashMap<Group, (Vec<Term>, Vec<Term>)> = HashMap::new();
-        for &term in &fresh {
+        for &term in fresh.iter().chain(&shifts) {
             for group in groups_of(terms, term) {
                 groups.entry(group).or_default().0.push(term);
             }
@@ -122,7 +130,7 @@ impl Lemmatizer {
             }
         }
         claims.retain(|&claim| terms.as_constant(claim).is_none());
-        Lemmas { claims, about: fresh }
+        Lemmas { claims, about: fresh, shifts }
     }
 
     fn single(&mut self, terms: &mut Terms, ranges: &mut Ranges, term: Term) -> Vec<Term> {
@@ -155,6 +163,7 @@ impl Lemmatizer {
         let lemmas = match group {
             Group::Quotients(op, by) => monotonic(terms, ranges, op, by, apart, a, b),
             Group::Multiples(of) => multiples(terms, ranges, of, a, b),
+            Group::Shifts(..) => shifted(terms, ranges, apart, a, b),
         };
         self.pairs.insert(key, lemmas.clone());
         lemmas
@@ -166,8 +175,14 @@ fn groups_of(terms: &Terms, term: Term) -> Vec<Group> {
         View::Binary(op @ (Binary::Udiv | Binary::Sdiv), _, by) => vec![Group::Quotients(op, by)],
         View::Product(&[x, y]) if x == y => vec![Group::Multiples(x)],
         View::Product(&[x, y]) => vec![Group::Multiples(x), Group::Multiples(y)],
+        View::Extract(of, low) if is_shift(terms, term) => vec![Group::Shifts(low, terms.width(of))],
         _ => Vec::new(),
     }
+}
+
+/// The high bits of a term: its quotient by a power of two.
+fn is_shift(terms: &Terms, term: Term) -> bool {
+    matches!(terms.view(term), View::Extract(of, low) if low > 0 && low + terms.width(term) == terms.width(of))
 }
 
 /// `premise` implies `conclusion`; where the facts decide the premise, without it.
@@ -304,6 +319,21 @@ fn monotonic(
             let positive = terms.sgt(by, zero);
             let before = terms.both(before, positive);
             lemmas.push(implied(terms, ranges, apart, before, after));
+        }
+    }
+    lemmas
+}
+
+/// The same for right shifts. Only where the facts decide it: the solver needs no help with shifts.
+fn shifted(terms: &mut Terms, ranges: &mut Ranges, apart: &[Term], one: Term, other: Term) -> Vec<Term> {
+    let (View::Extract(a, _), View::Extract(b, _)) = (terms.view(one), terms.view(other)) else {
+        return Vec::new();
+    };
+    let mut lemmas = Vec::new();
+    for (a, b, one, other) in [(a, b, one, other), (b, a, other, one)] {
+        let before = terms.ule(a, b);
+        if ranges.decide(terms, apart, before) == Some(true) {
+            lemmas.push(terms.ule(one, other));
         }
     }
     lemmas

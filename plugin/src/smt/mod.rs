@@ -1,19 +1,24 @@
 //! Terms and the solver.
 
 mod affine;
+mod aims;
 mod bits;
 mod bounds;
 mod cache;
+mod check;
 mod consistency;
 mod constants;
 mod convert;
 mod equalities;
 mod eval;
+mod known;
 mod lemmas;
 mod logic;
+mod near;
 mod order;
 mod parallel;
 mod prover;
+mod questions;
 mod ranges;
 mod session;
 mod simplify;
@@ -21,11 +26,13 @@ mod slices;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod walk;
 mod z3;
 
 pub use consistency::Consistency;
 pub use constants::{Candidate, Constant};
 pub use eval::Shown;
-pub use prover::{Answer, Facts, Goal, Limits, Prover, Question, Stats};
+pub use prover::Prover;
+pub use questions::{Answer, Facts, Goal, Limits, Question, Stats};
 pub use terms::{Term, Terms};
 pub use z3::Why;

@@ -11,7 +11,7 @@ use super::terms::{Term, Terms, View};
 use std::collections::{HashMap, VecDeque};
 
 /// Nodes that a search visits.
-const VISITS: usize = 300;
+const VISITS: usize = 100;
 
 /// A term read as an integer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -106,43 +106,34 @@ pub(super) fn edges(
     }
 }
 
-/// Edges by where they start.
+/// Edges by where they start and by where they end.
 #[derive(Default)]
 pub(super) struct Order {
     next: HashMap<Node, Vec<(Node, i128)>>,
+    previous: HashMap<Node, Vec<(Node, i128)>>,
 }
+
+/// Nodes with the length of the longest chain to them that was found.
+pub(super) type Chains = Vec<(Node, i128)>;
 
 impl Order {
     pub fn add(&mut self, edge: Edge) {
         self.next.entry(edge.from).or_default().push((edge.to, edge.at_least));
+        self.previous.entry(edge.to).or_default().push((edge.from, edge.at_least));
     }
 
-    /// The greatest lower bound of `to - from` that a short search finds, using `more` edges and intervals.
-    pub fn at_least(
-        &self,
-        more: &[Edge],
-        from: Node,
-        to: Node,
-        of: &mut dyn FnMut(Node) -> (i128, i128),
-    ) -> i128 {
-        let (to_least, _) = of(to);
-        let mut found = if from == to { 0 } else { i128::MIN };
-        let mut best: HashMap<Node, (i128, u32)> = HashMap::from([(from, (0, 1))]);
-        let mut open = VecDeque::from([from]);
+    /// Nodes that are at least so much greater than the start, or less if `backwards`, by these and `more` edges.
+    pub fn chains(&self, more: &[Edge], start: Node, backwards: bool) -> Chains {
+        let mut best: HashMap<Node, (i128, u32)> = HashMap::from([(start, (0, 1))]);
+        let mut open = VecDeque::from([start]);
         let mut visits = 0;
         while let Some(node) = open.pop_front() {
-            let distance = best[&node].0;
-            found = found.max(distance + to_least - of(node).1);
-            if node == to {
-                found = found.max(distance);
-            }
             visits += 1;
             if visits > VISITS {
                 break;
             }
-            let known = self.next.get(&node).map_or(&[][..], Vec::as_slice).iter().copied();
-            let extra = more.iter().filter(|edge| edge.from == node).map(|edge| (edge.to, edge.at_least));
-            for (next, by) in known.chain(extra) {
+            let distance = best[&node].0;
+            let mut reach = |next: Node, by: i128| {
                 let farther = distance + by;
                 let entry = best.entry(next).or_insert((i128::MIN, 0));
                 // A chain that grows round a circle is a contradiction, and the solver's to find.
@@ -150,8 +141,21 @@ impl Order {
                     *entry = (farther, entry.1 + 1);
                     open.push_back(next);
                 }
+            };
+            let known = if backwards { &self.previous } else { &self.next };
+            for &(next, by) in known.get(&node).map_or(&[][..], Vec::as_slice) {
+                reach(next, by);
+            }
+            for edge in more {
+                if backwards && edge.to == node {
+                    reach(edge.from, edge.at_least);
+                } else if !backwards && edge.from == node {
+                    reach(edge.to, edge.at_least);
+                }
             }
         }
-        found
+        let mut chains: Chains = best.into_iter().map(|(node, (distance, _))| (node, distance)).collect();
+        chains.sort_unstable_by_key(|&(node, _)| (node.term, node.is_signed));
+        chains
     }
 }

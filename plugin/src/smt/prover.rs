@@ -1,13 +1,18 @@
-//! Questions about terms under facts, answered in batches: by the cache, by intervals, by the solver, in this order.
+//! Questions about terms under facts, answered in batches.
+//!
+//! A question goes through these, until one answers: the cache; normal forms, intervals and cases, under the facts that
+//! hold always (`fast`); the same under all facts; models under all facts, found before or by a walk; the solver under
+//! all facts. What was proven so is asked again under the facts that hold always, to know whether guards are needed.
 
 use super::cache::{Cache, Key};
-use super::equalities::{conjuncts, Substitution};
-use super::lemmas::{Lemmas, Lemmatizer};
+use super::check::{Assertion, Claim, InUse, Verdict};
+use super::known::{Basis, Known, Slice, Under};
+use super::lemmas::Lemmas;
 use super::parallel::each;
-use super::ranges::Ranges;
-use super::session::{Assertion, Claim, InUse, Reach, Slice, Until, Verdict, Worker};
-use super::slices::{SetId, Slices};
+use super::questions::{Answer, Facts, Limits, Question, Stats};
+use super::session::{SliceId, Until, Worker};
 use super::terms::{Term, Terms};
+use super::walk::Wanted;
 use super::z3::Why;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -15,204 +20,31 @@ use std::time::{Duration, Instant};
 
 /// Questions that a worker takes at once.
 const CHUNK: usize = 32;
-
-/// Booleans that hold.
-#[derive(Clone, Default, Debug)]
-pub struct Facts {
-    /// Unconditionally.
-    pub always: Vec<Term>,
-    /// Because a guard further down would stop the run otherwise: a proof that needs one of these is told apart.
-    pub guards: Vec<Term>,
-}
-
-/// What is to be proven.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Goal {
-    /// Both terms always have the same value.
-    Equal(Term, Term),
-    /// They never have.
-    Different(Term, Term),
-    /// `a_bytes` bytes from `a` on and `b_bytes` from `b` on have none in common.
-    Disjoint {
-        /// An address.
-        a: Term,
-        /// Bytes from there on.
-        a_bytes: u64,
-        /// Another address, of the same width.
-        b: Term,
-        /// Bytes from there on.
-        b_bytes: u64,
-    },
-    /// The boolean holds.
-    Holds(Term),
-}
-
-impl Goal {
-    /// The goal as a boolean.
-    pub fn claim(&self, terms: &mut Terms) -> Term {
-        match *self {
-            Goal::Equal(a, b) => terms.eq(a, b),
-            Goal::Different(a, b) => terms.ne(a, b),
-            Goal::Holds(boolean) => boolean,
-            Goal::Disjoint { a, a_bytes, b, b_bytes } => {
-                // The distance from a to b, going round, is at least a_bytes and at most 2^width - b_bytes. Where
-                // nothing wraps this is what disjoint means, and it needs no more than the distance.
-                let width = terms.width(a);
-                let distance = terms.sub(b, a);
-                if a_bytes == 0 || b_bytes == 0 {
-                    return terms.boolean(true);
-                }
-                let room = (1u128 << width).checked_sub(u128::from(a_bytes) + u128::from(b_bytes));
-                let Some(room) = room else { return terms.boolean(false) };
-                let start = terms.constant(width, a_bytes);
-                let beyond = terms.sub(distance, start);
-                let room = terms.constant(width, room as u64);
-                terms.ule(beyond, room)
-            }
-        }
-    }
-}
-
-/// A goal at a place.
-#[derive(Clone, Debug)]
-pub struct Question {
-    /// What holds whenever it is asked.
-    pub context: Vec<Term>,
-    /// What is to be proven there.
-    pub goal: Goal,
-}
-
-/// What was found.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Answer {
-    /// It holds in every model of the facts, of all or of those that hold always.
-    Proven {
-        /// No proof was found that needs no guard.
-        with_guards: bool,
-    },
-    /// The context contradicts the facts: the place is dead code, and everything holds there.
-    Unreachable {
-        /// Only with what guards say.
-        with_guards: bool,
-    },
-    /// There is a model of all facts in which it does not hold.
-    Refuted,
-    /// Neither is known. Never to be taken for a proof.
-    Unknown(Why),
-}
-
-/// How long may be searched.
-#[derive(Clone, Copy, Debug)]
-pub struct Limits {
-    /// For one check by the solver.
-    pub query: Duration,
-    /// For all calls of one [`Prover`] together.
-    pub total: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Limits { query: Duration::from_secs(2), total: Duration::from_secs(45) }
-    }
-}
-
-/// What a prover has done.
-#[derive(Clone, Copy, Default, PartialEq, Debug)]
-pub struct Stats {
-    /// Questions and candidates for constants.
-    pub queries: u64,
-    /// Of these: without an answer, mostly for a limit of time.
-    pub unknown: u64,
-    /// Answered by normal forms and intervals.
-    pub fast: u64,
-    /// Answered before.
-    pub cached: u64,
-    /// Given to the solver.
-    pub z3: u64,
-    /// Checks that the solver made.
-    pub checks: u64,
-    /// Time within the prover.
-    pub seconds: f64,
-}
-
-/// The facts, prepared for questions.
-pub(super) struct Known {
-    pub substitution: Substitution,
-    /// With definitions in place: those that hold always, then those of guards.
-    pub facts: Vec<Term>,
-    /// How many hold always.
-    pub always: usize,
-    pub ranges: Ranges,
-    pub slices: Slices,
-    made: HashMap<SetId, Arc<Slice>>,
-    lemmatizer: Lemmatizer,
-}
-
-impl Known {
-    fn new(terms: &mut Terms, facts: &Facts) -> Known {
-        let (mut substitution, mut prepared) = Substitution::of(terms, &facts.always);
-        let always = prepared.len();
-        let guards: Vec<Term> = facts.guards.iter().map(|&guard| substitution.apply(terms, guard)).collect();
-        let ranges = Ranges::of(terms, &prepared);
-        prepared.extend(conjuncts(terms, &guards));
-        let slices = Slices::of(terms, &prepared);
-        Known {
-            substitution,
-            facts: prepared,
-            always,
-            ranges,
-            slices,
-            made: HashMap::new(),
-            lemmatizer: Lemmatizer::default(),
-        }
-    }
-
-    /// The facts of a set of components, with lemmas.
-    pub fn slice(&mut self, terms: &mut Terms, set: SetId) -> Arc<Slice> {
-        if let Some(known) = self.made.get(&set) {
-            return known.clone();
-        }
-        let places = self.slices.facts(set);
-        let (always, guards): (Vec<usize>, Vec<usize>) =
-            places.into_iter().partition(|&place| place < self.always);
-        let at = |places: Vec<usize>| places.into_iter().map(|place| self.facts[place]).collect::<Vec<_>>();
-        let (always, guards) = (at(always), at(guards));
-        let all: Vec<Term> = always.iter().chain(&guards).copied().collect();
-        let lemmas = self.lemmatizer.lemmas(terms, &mut self.ranges, &all, None);
-        self.ranges.add(terms, &lemmas.comparisons(terms));
-        let slice = Arc::new(Slice { always, guards, lemmas });
-        self.made.insert(set, slice.clone());
-        slice
-    }
-
-    /// Lemmas about terms that a slice does not have.
-    pub fn lemmas(&mut self, terms: &mut Terms, roots: &[Term], slice: &Slice) -> Lemmas {
-        self.lemmatizer.lemmas(terms, &mut self.ranges, roots, Some(&slice.lemmas))
-    }
-
-    /// A context with definitions in place; None: it is never fulfilled.
-    pub fn context(&mut self, terms: &mut Terms, context: &[Term]) -> Option<Vec<Term>> {
-        let rewritten: Vec<Term> = context.iter().map(|&fact| self.substitution.apply(terms, fact)).collect();
-        let mut facts = conjuncts(terms, &rewritten);
-        facts.sort_unstable();
-        facts.iter().all(|&fact| terms.as_constant(fact) != Some(0)).then_some(facts)
-    }
-}
+/// How long after the end what needs no solver is still answered.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// Answers questions; lives across rounds.
 pub struct Prover {
-    pub(super) limits: Limits,
+    limits: Limits,
     pub(super) stats: Stats,
-    pub(super) spent: Duration,
+    spent: Duration,
     pub(super) cache: Cache,
-    pub(super) known: Option<Known>,
+    basis: Option<Basis>,
     pub(super) workers: Vec<Worker>,
 }
 
-/// A question for the solver.
+/// What follows from the facts that were taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Finding {
+    Proven,
+    Unreachable,
+    Refuted,
+    Unknown(Why),
+}
+
+/// A question that is not answered by looking.
 struct Pending {
-    key: Key,
-    set: SetId,
+    id: SliceId,
     slice: Arc<Slice>,
     /// What holds where it is asked.
     context: Vec<Term>,
@@ -236,25 +68,30 @@ impl Prover {
             stats: Stats::default(),
             spent: Duration::ZERO,
             cache: Cache::default(),
-            known: None,
+            basis: None,
             workers: (0..threads.max(1)).map(|_| Worker::new()).collect(),
         }
     }
 
     /// What was done so far.
     pub fn stats(&self) -> Stats {
-        let checks = self.workers.iter().map(|worker| worker.checks).sum();
-        Stats { checks, seconds: self.spent.as_secs_f64(), ..self.stats }
+        Stats { checks: self.checks(), seconds: self.spent.as_secs_f64(), ..self.stats }
+    }
+
+    fn checks(&self) -> u64 {
+        self.workers.iter().map(|worker| worker.checks).sum()
     }
 
     /// Prepares the facts, unless they are the last ones.
-    pub(super) fn enter(&mut self, terms: &mut Terms, facts: &Facts) -> Known {
-        let changed = self.cache.enter(facts);
-        match self.known.take() {
-            Some(known) if !changed => known,
+    pub(super) fn enter(&mut self, terms: &mut Terms, facts: &Facts) -> Basis {
+        let changed = self.cache.enter(terms, facts);
+        match self.basis.take() {
+            Some(basis) if !changed => basis,
             _ => {
                 self.workers.iter_mut().for_each(Worker::forget);
-                Known::new(terms, facts)
+                let basis = Basis::new(terms, facts);
+                self.cache.is_contradictory = basis.always.is_absurd(terms);
+                basis
             }
         }
     }
@@ -264,8 +101,8 @@ impl Prover {
         Until { each: self.limits.query, end: started + self.limits.total.saturating_sub(self.spent) }
     }
 
-    pub(super) fn leave(&mut self, known: Known, started: Instant) {
-        self.known = Some(known);
+    pub(super) fn leave(&mut self, basis: Basis, started: Instant) {
+        self.basis = Some(basis);
         self.spent += started.elapsed();
     }
 
@@ -273,151 +110,254 @@ impl Prover {
     pub fn ask(&mut self, terms: &mut Terms, facts: &Facts, questions: &[Question]) -> Vec<Answer> {
         let started = Instant::now();
         let until = self.until(started);
-        let mut known = self.enter(terms, facts);
+        let mut basis = self.enter(terms, facts);
         self.stats.queries += questions.len() as u64;
         let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
-        let mut pending: Vec<Pending> = Vec::new();
-        // Which of the pending ones answers a question.
+        let mut keys: Vec<Key> = Vec::new();
+        // Which of the keys answers a question.
         let mut places: Vec<(usize, usize)> = Vec::new();
         let mut by_key: HashMap<Key, usize> = HashMap::new();
         for (at, question) in questions.iter().enumerate() {
             let claim = question.goal.claim(terms);
             let key = Key::new(&question.context, claim);
-            if let Some(&same) = by_key.get(&key) {
+            answers[at] = self.cache.answer(&key);
+            if answers[at].is_some() {
+                self.stats.cached += 1;
+            } else if let Some(&same) = by_key.get(&key) {
                 places.push((at, same));
                 self.stats.cached += 1;
-            } else if let Some(answer) = self.cache.answer(&key) {
-                self.stats.cached += 1;
-                answers[at] = Some(answer);
             } else {
-                match fast(terms, &mut known, key) {
-                    Ok(answer) => {
-                        self.stats.fast += 1;
-                        answers[at] = Some(answer);
-                    }
-                    Err(question) => {
-                        self.stats.z3 += 1;
-                        by_key.insert(question.key.clone(), pending.len());
-                        places.push((at, pending.len()));
-                        pending.push(*question);
-                    }
-                }
+                by_key.insert(key.clone(), keys.len());
+                places.push((at, keys.len()));
+                keys.push(key);
             }
         }
-        let found = self.solve(terms, &pending, &until);
-        for (question, answer) in pending.into_iter().zip(&found) {
-            self.cache.keep(question.key, answer.clone());
-        }
+        let found = self.answer(terms, &mut basis, &keys, &until);
         for (at, from) in places {
             answers[at] = Some(found[from].clone());
+        }
+        for (key, answer) in keys.into_iter().zip(found) {
+            self.cache.keep(key, answer);
         }
         let answers: Vec<Answer> =
             answers.into_iter().map(|answer| answer.unwrap_or(Answer::Unknown(Why::Time))).collect();
         self.stats.unknown +=
             answers.iter().filter(|answer| matches!(answer, Answer::Unknown(_))).count() as u64;
-        self.leave(known, started);
+        self.leave(basis, started);
         answers
     }
 
-    /// Gives questions to the workers, those of one slice and one context together.
-    fn solve(&mut self, terms: &Terms, pending: &[Pending], until: &Until) -> Vec<Answer> {
-        let mut order: Vec<usize> = (0..pending.len()).collect();
-        order.sort_by(|&a, &b| {
-            let key = |at: usize| (pending[at].set, &pending[at].context);
-            key(a).cmp(&key(b))
-        });
-        let chunk = pending.len().div_ceil(self.workers.len() * 4).clamp(1, CHUNK);
-        let jobs: Vec<&[usize]> = order
-            .chunk_by(|&a, &b| pending[a].set == pending[b].set)
-            .flat_map(|same| same.chunks(chunk))
-            .collect();
-        let results = each(&mut self.workers, &jobs, |worker, job| {
-            let mut answers = Vec::with_capacity(job.len());
-            for &at in *job {
-                let question = &pending[at];
-                let answer = match worker.session(terms, question.set, &question.slice) {
-                    Ok(mut session) => answer(&mut session, question, until),
-                    Err(why) => Answer::Unknown(why),
-                };
-                answers.push((at, answer));
-            }
-            answers
-        });
-        let mut answers = vec![Answer::Unknown(Why::Time); pending.len()];
-        for (at, answer) in results.into_iter().flatten() {
-            answers[at] = answer;
+    /// Answers questions that the cache does not know.
+    fn answer(&mut self, terms: &mut Terms, basis: &mut Basis, keys: &[Key], until: &Until) -> Vec<Answer> {
+        let mut asked: Vec<Asked> = Vec::with_capacity(keys.len());
+        for key in keys {
+            let free = prepare(terms, &mut basis.always, Under::Always, key, until);
+            let roots = key.context.iter().copied().chain([key.about]);
+            let needs_all = matches!(free, State::Open(_)) && basis.touches_guards(terms, roots);
+            let all = basis.all.as_mut().filter(|_| needs_all);
+            let whole = all.map(|all| prepare(terms, all, Under::All, key, until));
+            asked.push(Asked { free, whole });
         }
-        answers
+        let first = asked.iter_mut().map(|asked| asked.whole.as_mut().unwrap_or(&mut asked.free));
+        self.settle(terms, basis, first.collect(), until);
+        // What was proven under all facts may follow from fewer.
+        let again = asked.iter_mut().filter(|asked| asked.whole.as_ref().is_some_and(State::is_proven));
+        self.settle(terms, basis, again.map(|asked| &mut asked.free).collect(), until);
+        let given = asked.iter().filter(|asked| asked.was_given()).count() as u64;
+        self.stats.z3 += given;
+        self.stats.fast += asked.len() as u64 - given;
+        asked.into_iter().map(Asked::answer).collect()
+    }
+
+    /// Whether these hold, under the facts that hold always.
+    pub(super) fn hold_always(
+        &mut self,
+        terms: &mut Terms,
+        basis: &mut Basis,
+        keys: &[Key],
+        until: &Until,
+    ) -> Vec<bool> {
+        let mut states: Vec<State> =
+            keys.iter().map(|key| prepare(terms, &mut basis.always, Under::Always, key, until)).collect();
+        self.settle(terms, basis, states.iter_mut().collect(), until);
+        states.iter().map(State::is_proven).collect()
+    }
+
+    /// Finds out what is open.
+    fn settle(&mut self, terms: &mut Terms, basis: &mut Basis, states: Vec<&mut State>, until: &Until) {
+        let mut open: Vec<(&mut State, Box<Pending>)> = Vec::new();
+        for state in states {
+            let unknown = State::Found { finding: Finding::Unknown(Why::Time), by_solver: false };
+            match std::mem::replace(state, unknown) {
+                State::Open(pending) => open.push((state, pending)),
+                found => *state = found,
+            }
+        }
+        // Those of one slice and one context after each other.
+        open.sort_by(|(_, a), (_, b)| (a.id, &a.context).cmp(&(b.id, &b.context)));
+        let (mut states, pending): (Vec<&mut State>, Vec<Box<Pending>>) = open.into_iter().unzip();
+        // Most that is not so is refuted by a model that is found without the solver.
+        let items: Vec<(&Pending, ())> = pending.iter().map(|pending| (&**pending, ())).collect();
+        let refuted = self.on_workers(terms, &items, |session, asked, ()| {
+            session.is_ok_and(|mut session| {
+                until.left().is_some() && is_refuted(&mut session, basis.known(asked.id.0), asked)
+            })
+        });
+        let mut left: Vec<usize> = Vec::new();
+        let mut items: Vec<(&Pending, Option<Slice>)> = Vec::new();
+        for (at, is_refuted) in refuted.into_iter().enumerate() {
+            let asked = &pending[at];
+            if is_refuted {
+                *states[at] = State::Found { finding: Finding::Refuted, by_solver: false };
+            } else if until.left().is_some() {
+                left.push(at);
+                items.push((asked, basis.under(asked.id.0).near(terms, &asked.assertions, &asked.slice)));
+            }
+        }
+        let found = self.on_workers(terms, &items, |session, asked, near| match session {
+            Ok(mut session) => prove(&mut session, asked, near.as_ref(), until),
+            Err(why) => Finding::Unknown(why),
+        });
+        for (at, finding) in left.into_iter().zip(found) {
+            *states[at] = State::Found { finding, by_solver: true };
+        }
+    }
+
+    /// Gives questions to the workers, those of one slice together, each with the session of its slice.
+    fn on_workers<T: Sync, R: Send>(
+        &mut self,
+        terms: &Terms,
+        items: &[(&Pending, T)],
+        run: impl Fn(Result<InUse<'_>, Why>, &Pending, &T) -> R + Sync,
+    ) -> Vec<R> {
+        let chunk = items.len().div_ceil(self.workers.len() * 4).clamp(1, CHUNK);
+        let jobs: Vec<&[(&Pending, T)]> =
+            items.chunk_by(|a, b| a.0.id == b.0.id).flat_map(|same| same.chunks(chunk)).collect();
+        let results = each(&mut self.workers, &jobs, |worker, job| {
+            let mut results = Vec::with_capacity(job.len());
+            for (asked, with) in *job {
+                results.push(run(worker.session(terms, asked.id, &asked.slice), asked, with));
+            }
+            results
+        });
+        results.into_iter().flatten().collect()
     }
 }
 
-/// An answer without the solver, or the question for it.
-fn fast(terms: &mut Terms, known: &mut Known, key: Key) -> Result<Answer, Box<Pending>> {
-    let proven = Ok(Answer::Proven { with_guards: false });
+/// How far a question has come, under some facts.
+enum State {
+    Found { finding: Finding, by_solver: bool },
+    Open(Box<Pending>),
+}
+
+impl State {
+    /// It was found to hold.
+    fn is_proven(&self) -> bool {
+        matches!(self, State::Found { finding: Finding::Proven | Finding::Unreachable, .. })
+    }
+}
+
+/// A question under the facts that hold always, and under all facts if guards may matter.
+struct Asked {
+    free: State,
+    whole: Option<State>,
+}
+
+impl Asked {
+    /// The solver took part.
+    fn was_given(&self) -> bool {
+        let is_given = |state: &State| matches!(state, State::Found { by_solver: true, .. });
+        is_given(&self.free) || self.whole.as_ref().is_some_and(is_given)
+    }
+
+    fn answer(self) -> Answer {
+        let finding = |state| match state {
+            State::Found { finding, .. } => finding,
+            State::Open(_) => Finding::Unknown(Why::Time),
+        };
+        match (finding(self.free), self.whole.map(finding)) {
+            (Finding::Proven, _) => Answer::Proven { with_guards: false },
+            (Finding::Unreachable, _) => Answer::Unreachable { with_guards: false },
+            (_, Some(Finding::Proven)) => Answer::Proven { with_guards: true },
+            (_, Some(Finding::Unreachable)) => Answer::Unreachable { with_guards: true },
+            // A model of the facts that hold always is none of all facts.
+            (_, Some(Finding::Refuted)) | (Finding::Refuted, None) => Answer::Refuted,
+            (_, Some(Finding::Unknown(why))) | (Finding::Unknown(why), None) => Answer::Unknown(why),
+        }
+    }
+}
+
+/// What is seen without the solver, or what it must be asked.
+fn prepare(terms: &mut Terms, known: &mut Known, under: Under, key: &Key, until: &Until) -> State {
+    let found = |finding| State::Found { finding, by_solver: false };
     if terms.as_constant(key.about) == Some(1) {
-        return proven;
+        return found(Finding::Proven);
+    }
+    if Instant::now() > until.end + GRACE {
+        return found(Finding::Unknown(Why::Time));
     }
     let Some(context) = known.context(terms, &key.context) else {
-        return Ok(Answer::Unreachable { with_guards: false });
+        return found(Finding::Unreachable);
     };
     let claim = known.substitution.apply(terms, key.about);
     match known.ranges.decide(terms, &context, claim) {
-        Some(true) => return proven,
-        // In a context that may be contradictory only the solver knows whether this is a counterexample.
-        Some(false) if context.is_empty() => return Ok(Answer::Refuted),
+        Some(true) => return found(Finding::Proven),
+        // In a context that may be contradictory only a model shows that it fails.
+        Some(false) if context.is_empty() => return found(Finding::Refuted),
         _ => {}
+    }
+    if until.left().is_none() {
+        return found(Finding::Unknown(Why::Time));
     }
     let mut assertions = context.clone();
     assertions.push(terms.not(claim));
     let set = known.slices.touched(terms, assertions.iter().copied());
     let slice = known.slice(terms, set);
     let lemmas = [known.lemmas(terms, &assertions, &slice)];
-    if slice.lemmas.is_partial() || lemmas[0].is_partial() {
-        let mut more = lemmas[0].comparisons(terms);
-        more.extend_from_slice(&context);
-        if known.ranges.decide(terms, &more, claim) == Some(true) {
-            return proven;
+    let mut more = lemmas[0].comparisons(terms);
+    more.extend_from_slice(&context);
+    let alternatives = known.neighbourhood.alternatives(terms, &known.facts, &context, claim);
+    if known.ranges.holds_in_all_cases(terms, &mut more, claim, &alternatives) {
+        return found(Finding::Proven);
+    }
+    State::Open(Box::new(Pending { id: (under, set), slice, context, claim, assertions, lemmas }))
+}
+
+/// A model in which the claim fails is known, or found by a walk.
+fn is_refuted(session: &mut InUse<'_>, known: &Known, question: &Pending) -> bool {
+    if session.has_model(&question.context, Some(question.claim)) {
+        return true;
+    }
+    let mut wanted: Vec<Wanted> = question.context.iter().copied().map(Wanted::Holds).collect();
+    wanted.push(Wanted::Fails(question.claim));
+    session.finds(known, &wanted)
+}
+
+/// Asks the solver.
+fn prove(session: &mut InUse<'_>, question: &Pending, near: Option<&Slice>, until: &Until) -> Finding {
+    let is_near = near.is_some_and(|near| session.is_proven_near(near, &question.assertions, until));
+    if !is_near {
+        let assertion = Assertion { claim: Claim::All(&question.assertions), lemmas: &question.lemmas };
+        match session.check(&assertion, until) {
+            Verdict::Sat => return Finding::Refuted,
+            Verdict::Unknown(why) => return Finding::Unknown(why),
+            Verdict::Unsat => {}
         }
     }
-    Err(Box::new(Pending { key, set, slice, context, claim, assertions, lemmas }))
-}
-
-fn answer(session: &mut InUse<'_>, question: &Pending, until: &Until) -> Answer {
-    if session.has_model(&question.context, Some(question.claim)) {
-        return Answer::Refuted;
-    }
-    let assertion = Assertion { claim: Claim::All(&question.assertions), lemmas: &question.lemmas };
-    let used_guards = match session.check(&assertion, true, until) {
-        Verdict::Sat => return Answer::Refuted,
-        Verdict::Unknown(why) => return Answer::Unknown(why),
-        Verdict::Unsat { used_guards } => used_guards,
-    };
-    // Z3's core may name the guards without need.
-    let needs_guards =
-        used_guards && !matches!(session.check(&assertion, false, until), Verdict::Unsat { .. });
-    match reach(session, &question.context, &question.lemmas, until) {
-        Reach::Never { with_guards } if !with_guards || needs_guards => Answer::Unreachable { with_guards },
-        _ => Answer::Proven { with_guards: needs_guards },
+    match is_dead(session, question, until) {
+        true => Finding::Unreachable,
+        false => Finding::Proven,
     }
 }
 
-/// Whether a context can hold; found out once for each slice and worker.
-fn reach(session: &mut InUse<'_>, context: &[Term], lemmas: &[Lemmas], until: &Until) -> Reach {
-    if let Some(&known) = session.session.reached.get(context) {
+/// Whether the context contradicts the facts; found out once for each slice and worker.
+fn is_dead(session: &mut InUse<'_>, question: &Pending, until: &Until) -> bool {
+    let context = &question.context[..];
+    if let Some(&known) = session.session.absurd.get(context) {
         return known;
     }
-    if session.has_model(context, None) {
-        session.session.reached.insert(context.into(), Reach::Possible);
-        return Reach::Possible;
-    }
-    let assertion = Assertion { claim: Claim::All(context), lemmas };
-    let reach = match session.is_absurd(&assertion, true, until) {
-        Some(used_guards) => {
-            let with_guards = used_guards && session.is_absurd(&assertion, false, until).is_none();
-            Reach::Never { with_guards }
-        }
-        None => Reach::Possible,
-    };
-    session.session.reached.insert(context.into(), reach);
-    reach
+    let assertion = Assertion { claim: Claim::All(context), lemmas: &question.lemmas };
+    let is_dead = !session.has_model(context, None) && session.is_absurd(&assertion, until);
+    session.session.absurd.insert(context.into(), is_dead);
+    is_dead
 }

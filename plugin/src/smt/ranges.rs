@@ -12,6 +12,10 @@ use std::collections::{HashMap, HashSet};
 const PASSES: usize = 3;
 /// How far below a term a context is looked for.
 const DEPTH: u32 = 4;
+/// Sums at the end of a chain that are compared with those of another.
+const ENDS: usize = 8;
+/// Multiples of 2^width that a sum is compared with.
+const ROUNDS: i128 = 8;
 
 /// What facts say of single terms.
 #[derive(Default)]
@@ -93,12 +97,34 @@ impl Ranges {
         if let Some(value) = terms.as_constant(claim) {
             return Some(value == 1);
         }
-        let mut scope =
-            Scope { ranges: self, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() };
+        let mut scope = Scope::new(self, context);
         if !scope.learn(terms) {
             return None;
         }
         scope.decide(terms, claim, DEPTH)
+    }
+
+    /// The claim holds in each of the cases that alternatives leave: of each alternative one case is true.
+    pub fn holds_in_all_cases(
+        &mut self,
+        terms: &Terms,
+        context: &mut Vec<Term>,
+        claim: Term,
+        alternatives: &[Vec<Vec<Term>>],
+    ) -> bool {
+        let mut scope = Scope::new(self, context);
+        // A case that contradicts the facts cannot occur.
+        if !scope.learn(terms) || scope.decide(terms, claim, DEPTH) == Some(true) {
+            return true;
+        }
+        let Some((first, rest)) = alternatives.split_first() else { return false };
+        first.iter().all(|case| {
+            let before = context.len();
+            context.extend_from_slice(case);
+            let holds = self.holds_in_all_cases(terms, context, claim, rest);
+            context.truncate(before);
+            holds
+        })
     }
 }
 
@@ -112,7 +138,11 @@ struct Scope<'a> {
     done: HashMap<Term, (u32, Bounds)>,
 }
 
-impl Scope<'_> {
+impl<'a> Scope<'a> {
+    fn new(ranges: &'a mut Ranges, context: &'a [Term]) -> Scope<'a> {
+        Scope { ranges, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() }
+    }
+
     /// Learns from the context; false if it contradicts itself.
     fn learn(&mut self, terms: &Terms) -> bool {
         let mut told: HashMap<Term, Bounds> = HashMap::new();
@@ -143,7 +173,8 @@ impl Scope<'_> {
             _ => {}
         }
         let width = terms.width(term);
-        let mut bounds = self.ranges.bounds(terms, term);
+        let known = self.ranges.bounds(terms, term);
+        let mut bounds = known;
         if depth > 0 {
             let below = terms.bounds_from(term, &mut |operand| self.bounds(terms, operand, depth - 1));
             bounds = bounds.and(below, width);
@@ -151,6 +182,8 @@ impl Scope<'_> {
         if let Some(told) = self.told.get(&term) {
             bounds = bounds.and(*told, width);
         }
+        // A contradictory context is for the solver.
+        let bounds = if bounds.is_empty() { known } else { bounds };
         self.done.insert(term, (depth, bounds));
         bounds
     }
@@ -206,20 +239,64 @@ impl Scope<'_> {
         let (from, from_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), a, as_signed);
         let (to, to_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), b, as_signed);
         let more = to_plus - from_plus;
-        let order = std::mem::take(&mut self.ranges.order);
-        let edges = std::mem::take(&mut self.edges);
-        let mut of = |node: Node| {
-            let bounds = self.bounds(terms, node.term, depth);
-            match node.is_signed {
-                true => (bounds.signed.0.into(), bounds.signed.1.into()),
-                false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
-            }
-        };
-        let least = order.at_least(&edges, from, to, &mut of);
-        let most = order.at_least(&edges, to, from, &mut of);
-        self.ranges.order = order;
-        self.edges = edges;
+        let least = self.chained(terms, from, to, depth);
+        let most = self.chained(terms, to, from, depth);
         (least + more, more - most)
+    }
+
+    fn interval(&mut self, terms: &Terms, node: Node, depth: u32) -> (i128, i128) {
+        let bounds = self.bounds(terms, node.term, depth);
+        match node.is_signed {
+            true => (bounds.signed.0.into(), bounds.signed.1.into()),
+            false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
+        }
+    }
+
+    /// A lower bound of `to - from`: a chain up from the one, one down from the other, and what is known of the
+    /// difference of their ends.
+    fn chained(&mut self, terms: &Terms, from: Node, to: Node, depth: u32) -> i128 {
+        if from == to {
+            return 0;
+        }
+        let ups = self.ranges.order.chains(&self.edges, from, false);
+        let downs = self.ranges.order.chains(&self.edges, to, true);
+        let (mut up_most, mut down_most) = (i128::MIN, i128::MIN);
+        for &(node, distance) in &ups {
+            up_most = up_most.max(distance - self.interval(terms, node, depth).1);
+        }
+        for &(node, distance) in &downs {
+            down_most = down_most.max(distance + self.interval(terms, node, depth).0);
+        }
+        let mut found = up_most + down_most;
+        if let Some(&(_, distance)) = ups.iter().find(|&&(node, _)| node == to) {
+            found = found.max(distance);
+        }
+        let is_sum = |&&(node, _): &&(Node, i128)| matches!(terms.view(node.term), View::Sum(..));
+        for &(low, up) in ups.iter().filter(is_sum).take(ENDS) {
+            for &(high, down) in downs.iter().filter(is_sum).take(ENDS) {
+                if let Some(between) = self.sums_apart(terms, low, high, depth) {
+                    found = found.max(up + between + down);
+                }
+            }
+        }
+        found
+    }
+
+    /// A lower bound of `high - low`, both sums of the same terms that do not wrap.
+    fn sums_apart(&mut self, terms: &Terms, low: Node, high: Node, depth: u32) -> Option<i128> {
+        let same = low.is_signed == high.is_signed && terms.width(low.term) == terms.width(high.term);
+        if !same || low == high {
+            return same.then_some(0);
+        }
+        let as_signed = low.is_signed;
+        let (parts, mut least) = difference(terms, low.term, high.term);
+        for (part, by) in parts {
+            let (smallest, greatest) = self.interval(terms, Node { term: part, is_signed: as_signed }, depth);
+            least = least.checked_add(by.checked_mul(smallest)?.min(by.checked_mul(greatest)?))?;
+        }
+        let exact = self.is_exact(terms, low.term, as_signed, depth)
+            && self.is_exact(terms, high.term, as_signed, depth);
+        exact.then_some(least)
     }
 
     fn decide(&mut self, terms: &Terms, claim: Term, depth: u32) -> Option<bool> {
@@ -265,38 +342,67 @@ impl Scope<'_> {
         if let Some(known) = compare(op, width, &left, &right) {
             return Some(known);
         }
-        // b - a, with coefficients as integers: where neither wraps, this is the difference of their values.
-        let (a_sum, b_sum) = (terms.affine(a), terms.affine(b));
-        let integer = |value: u64| i128::from(signed(width, value));
-        let mut parts: Vec<_> = b_sum.parts().iter().map(|&(part, by)| (part, integer(by))).collect();
-        parts.extend(a_sum.parts().iter().map(|&(part, by)| (part, -integer(by))));
-        let parts = added(parts);
-        let constant = integer(b_sum.constant) - integer(a_sum.constant);
+        let (parts, constant) = difference(terms, a, b);
         for as_signed in [false, true] {
             if op == Binary::Ult && as_signed || op == Binary::Slt && !as_signed {
                 continue;
             }
-            let Some((low, high)) = self.sum_range(terms, parts.clone(), constant, as_signed, depth) else {
-                continue;
-            };
+            let (mut low, mut high) = self.gap(terms, a, b, as_signed, depth);
+            let range = self.sum_range(terms, parts.clone(), constant, as_signed, depth);
+            if let (Some((least, most)), true) = (range, op == Binary::Eq) {
+                if is_never_zero(width, &parts, constant, least, most) {
+                    return Some(false);
+                }
+            }
+            if let Some((least, most)) = range {
+                if self.is_exact(terms, a, as_signed, depth) && self.is_exact(terms, b, as_signed, depth) {
+                    (low, high) = (low.max(least), high.min(most));
+                }
+            }
             if low > high {
                 return None;
             }
-            let size = 1i128 << width;
-            if op == Binary::Eq {
-                if low.div_euclid(size) == high.div_euclid(size) && low.rem_euclid(size) != 0 {
-                    return Some(false);
-                }
-            } else if self.is_exact(terms, a, as_signed, depth) && self.is_exact(terms, b, as_signed, depth) {
-                if low > 0 {
-                    return Some(true);
-                }
-                if high <= 0 {
-                    return Some(false);
-                }
+            match op {
+                Binary::Eq if low > 0 || high < 0 => return Some(false),
+                Binary::Ult | Binary::Slt if low > 0 => return Some(true),
+                Binary::Ult | Binary::Slt if high <= 0 => return Some(false),
+                _ => {}
             }
         }
+        if let (Binary::Ult, Some(bound)) = (op, terms.as_constant(b)) {
+            return self.decide_below(terms, a, bound, depth);
+        }
         None
+    }
+
+    /// Whether a sum is below a constant, unsigned, by its range and its remainder modulo its coefficients.
+    fn decide_below(&mut self, terms: &Terms, sum: Term, bound: u64, depth: u32) -> Option<bool> {
+        let View::Sum(parts, constant) = terms.view(sum) else { return None };
+        let width = terms.width(sum);
+        let integer = |value: u64| i128::from(signed(width, value));
+        let parts: Vec<_> = parts.iter().map(|&(part, by)| (part, integer(by))).collect();
+        let constant = integer(constant);
+        let size = 1i128 << width;
+        let bound = i128::from(bound);
+        [false, true].into_iter().find_map(|as_signed| {
+            let (low, high) = self.sum_range(terms, parts.clone(), constant, as_signed, depth)?;
+            let rounds = low.div_euclid(size)..=high.div_euclid(size);
+            if low > high || rounds.end() - rounds.start() > ROUNDS {
+                return None;
+            }
+            let steps = common_factor(&parts);
+            let meets = |from: i128, to: i128| {
+                rounds.clone().any(|round| {
+                    let (from, to) = ((from + round * size).max(low), (to + round * size).min(high));
+                    from + (constant - from).rem_euclid(steps) <= to
+                })
+            };
+            match (meets(0, bound - 1), meets(bound, size - 1)) {
+                (true, false) => Some(true),
+                (false, true) => Some(false),
+                _ => None,
+            }
+        })
     }
 
     /// The sum of coefficients times parts, computed as integers, is the term's own value: it never wraps.
@@ -320,6 +426,41 @@ impl Scope<'_> {
             .negation_of(claim)
             .is_some_and(|negation| self.ranges.facts.contains(&negation) || self.context.contains(&negation))
     }
+}
+
+/// `b - a`, with coefficients as integers: where neither wraps, this is the difference of their values; modulo
+/// 2^width it is in any case.
+fn difference(terms: &Terms, a: Term, b: Term) -> (Vec<(Term, i128)>, i128) {
+    let width = terms.width(a);
+    let integer = |value: u64| i128::from(signed(width, value));
+    let (a, b) = (terms.affine(a), terms.affine(b));
+    let mut parts: Vec<_> = b.parts().iter().map(|&(part, by)| (part, integer(by))).collect();
+    parts.extend(a.parts().iter().map(|&(part, by)| (part, -integer(by))));
+    (added(parts), integer(b.constant) - integer(a.constant))
+}
+
+/// The greatest number that divides all coefficients.
+fn common_factor(parts: &[(Term, i128)]) -> i128 {
+    let mut factor = 0i128;
+    for &(_, by) in parts {
+        let mut by = by;
+        while by != 0 {
+            (factor, by) = (by, factor % by);
+        }
+    }
+    factor.abs().max(1)
+}
+
+/// No multiple of 2^width is in the range and has the remainder that the coefficients leave.
+fn is_never_zero(width: u32, parts: &[(Term, i128)], constant: i128, low: i128, high: i128) -> bool {
+    let size = 1i128 << width;
+    // Rounded up and down to multiples.
+    let (first, last) = (-(-low).div_euclid(size), high.div_euclid(size));
+    if low > high || last - first > ROUNDS {
+        return false;
+    }
+    let steps = common_factor(parts);
+    (first..=last).all(|round| (round * size - constant).rem_euclid(steps) != 0)
 }
 
 /// Parts of the same term as one.

@@ -9,7 +9,12 @@ use std::collections::HashMap;
 
 /// A set of components, by number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) struct SetId(pub u32);
+pub(super) struct SetId(u32);
+
+impl SetId {
+    /// No component.
+    pub const NONE: SetId = SetId(0);
+}
 
 /// The connected components of some facts.
 pub(super) struct Slices {
@@ -39,7 +44,7 @@ impl Slices {
             ground: Vec::new(),
             component: HashMap::new(),
             sets: vec![Vec::new()],
-            numbers: HashMap::from([(Vec::new(), SetId(0))]),
+            numbers: HashMap::from([(Vec::new(), SetId::NONE)]),
             reached: HashMap::new(),
             unions: HashMap::new(),
         };
@@ -114,6 +119,22 @@ impl Slices {
         self.set(vec![component as u32])
     }
 
+    /// The components of a set, ascending.
+    pub fn components(&self, set: SetId) -> &[u32] {
+        &self.sets[set.0 as usize]
+    }
+
+    /// Facts without variables, as places in the list that was given.
+    pub fn ground(&self) -> &[usize] {
+        &self.ground
+    }
+
+    /// The component of a fact, if it has variables.
+    pub fn component_of(&mut self, fact: Term) -> Option<u32> {
+        let root = self.root(fact)?;
+        self.component.get(&root).copied()
+    }
+
     /// The facts of a set of components, ascending, as places in the list that was given.
     pub fn facts(&self, set: SetId) -> Vec<usize> {
         let components = &self.sets[set.0 as usize];
@@ -125,7 +146,7 @@ impl Slices {
 
     /// The components that these terms touch together.
     pub fn touched(&mut self, terms: &Terms, roots: impl IntoIterator<Item = Term>) -> SetId {
-        let mut set = SetId(0);
+        let mut set = SetId::NONE;
         for root in roots {
             let more = self.touched_by(terms, root);
             set = self.union(set, more);
@@ -159,7 +180,7 @@ impl Slices {
             open.pop();
             let mut operands = Vec::new();
             terms.operands(next, |operand| operands.push(operand));
-            let mut set = SetId(0);
+            let mut set = SetId::NONE;
             for operand in operands {
                 set = self.union(set, self.reached[&operand]);
             }
@@ -181,10 +202,10 @@ impl Slices {
     }
 
     fn union(&mut self, a: SetId, b: SetId) -> SetId {
-        if a == b || b == SetId(0) {
+        if a == b || b == SetId::NONE {
             return a;
         }
-        if a == SetId(0) {
+        if a == SetId::NONE {
             return b;
         }
         let key = (a.min(b), a.max(b));

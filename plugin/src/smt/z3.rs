@@ -12,7 +12,7 @@
 
 use super::terms::{Term, Terms};
 use std::collections::HashMap;
-use std::ffi::{c_uint, CStr};
+use std::ffi::{c_uint, CStr, CString};
 use std::time::Duration;
 use z3_sys::*;
 
@@ -77,6 +77,10 @@ const ONCE: [&CStr; 9] = [
     c"sat",
 ];
 
+/// Simplifications of clauses that [`Procedure::Incremental`] leaves out: on our small and many checks they cost
+/// more than they save.
+const WITHOUT: [&CStr; 5] = [c"probing", c"asymm_branch", c"elim_vars", c"scc", c"subsumption"];
+
 /// A solver of an engine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct SolverId(usize);
@@ -85,7 +89,17 @@ pub(super) struct SolverId(usize);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(super) struct Literal(usize);
 
-/// Values of variables; what is missing may have any.
+/// The name of an operation that is an unknown to the solver.
+pub(super) fn opaque_name(term: Term) -> CString {
+    CString::new(format!("t{}", term.0)).unwrap_or_default()
+}
+
+fn opaque_term(name: &[u8]) -> Option<Term> {
+    let number = std::str::from_utf8(name.strip_prefix(b"t")?).ok()?;
+    number.parse().ok().map(Term)
+}
+
+/// Values of variables, and of operations that are unknowns; what is missing may have any.
 pub(super) type Assignment = HashMap<Term, u64>;
 
 /// A claim that a value differs from a constant, at a place that is reached.
@@ -100,6 +114,7 @@ pub(super) struct Differs<'a> {
 struct Solver {
     raw: Z3_solver,
     mode: Mode,
+    procedure: Procedure,
     limit: Option<u32>,
 }
 
@@ -206,7 +221,7 @@ impl Engine {
             self.solvers.push(None);
             self.solvers.len() - 1
         });
-        self.solvers[at] = Some(Solver { raw, mode, limit: None });
+        self.solvers[at] = Some(Solver { raw, mode, procedure, limit: None });
         Ok(SolverId(at))
     }
 
@@ -242,7 +257,7 @@ impl Engine {
         }
     }
 
-    fn raw(&self, solver: SolverId) -> Result<(Z3_solver, Mode), Failure> {
+    pub(super) fn raw(&self, solver: SolverId) -> Result<(Z3_solver, Mode), Failure> {
         match self.solvers.get(solver.0) {
             Some(Some(solver)) => Ok((solver.raw, solver.mode)),
             _ => Err(Failure("this solver has ended".into())),
@@ -314,7 +329,7 @@ impl Engine {
         self.assert_raw(raw, one)
     }
 
-    fn assert_raw(&mut self, solver: Z3_solver, formula: Z3_ast) -> Result<(), Failure> {
+    pub(super) fn assert_raw(&mut self, solver: Z3_solver, formula: Z3_ast) -> Result<(), Failure> {
         // SAFETY: both are this context's.
         unsafe { Z3_solver_assert(self.context, solver, formula) };
         self.checked()
@@ -343,14 +358,23 @@ impl Engine {
         if known.limit == Some(limit) {
             return Ok(());
         }
-        let raw = known.raw;
+        let (raw, procedure) = (known.raw, known.procedure);
         let (timeout, ctrl_c) = (self.symbol(c"timeout")?, self.symbol(c"ctrl_c")?);
+        let mut switches = Vec::new();
+        if procedure == Procedure::Incremental {
+            for name in WITHOUT {
+                switches.push(self.symbol(name)?);
+            }
+        }
         // SAFETY: the parameters are counted while they are used.
         unsafe {
             let parameters = Z3_mk_params(self.context).ok_or_else(|| self.failure())?;
             Z3_params_inc_ref(self.context, parameters);
             Z3_params_set_uint(self.context, parameters, timeout, limit);
             Z3_params_set_bool(self.context, parameters, ctrl_c, false);
+            for &switch in &switches {
+                Z3_params_set_bool(self.context, parameters, switch, false);
+            }
             Z3_solver_set_params(self.context, raw, parameters);
             let outcome = self.checked();
             Z3_params_dec_ref(self.context, parameters);
@@ -421,7 +445,7 @@ impl Engine {
         Ok(members.into_iter().filter_map(found).collect())
     }
 
-    /// The values of variables after a sat answer.
+    /// The values of variables after a sat answer, and those of abstracted operations.
     pub fn model(&mut self, solver: SolverId, terms: &Terms) -> Result<Assignment, Failure> {
         let (raw, _) = self.raw(solver)?;
         let context = self.context;
@@ -433,11 +457,14 @@ impl Engine {
             for at in 0..Z3_model_get_num_consts(context, model) {
                 let Some(declaration) = Z3_model_get_const_decl(context, model, at) else { continue };
                 let Some(name) = Z3_get_decl_name(context, declaration) else { continue };
-                if Z3_get_symbol_kind(context, name) != SymbolKind::Int {
-                    continue;
-                }
-                let index = Z3_get_symbol_int(context, name) as u32;
-                let Some(variable) = terms.variable_at(index) else { continue };
+                let variable = match Z3_get_symbol_kind(context, name) {
+                    SymbolKind::Int => terms.variable_at(Z3_get_symbol_int(context, name) as u32),
+                    SymbolKind::String => {
+                        let text = CStr::from_ptr(Z3_get_symbol_string(context, name)).to_bytes();
+                        opaque_term(text).filter(|term| term.index() < terms.len())
+                    }
+                };
+                let Some(variable) = variable else { continue };
                 let Some(value) = Z3_model_get_const_interp(context, model, declaration) else { continue };
                 let mut number = 0;
                 if terms.width(variable) == 1 {
