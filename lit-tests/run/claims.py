@@ -2,7 +2,7 @@
 
     // CONST t1 load 4          some load of thread t1 on this line is proven to be 4. Kinds: load, call, argument, phi,
                                 compare, binary, other, or any. Values: a number (signed by its width), true, false, null,
-                                &name, &name+8, or ?a: some number, the same wherever ?a stands, and another one than ?b
+                                &name, &name+8, or ?a: some number, the same wherever ?a stands, and another one than ?b on its line
     // NOT CONST t1 load        no such value is proven; with a value: it is not proven to be that one
     // TAKEN t1 true            a branch on this line is decided: true, false, or a switch's case
     // NOT TAKEN t1             none is; with a value: none is decided in that way
@@ -249,14 +249,15 @@ def unmet_alone(source, facts, claim):
     return f"found {', '.join(sorted({plain(value) for value in found})) or 'nothing'}"
 
 
-def assign(domains):
-    """A value for each name, all different, or None."""
+def assign(domains, rivals):
+    """A value for each name, unlike those of its rivals, or None."""
     if not domains:
         return {}
     name = min(domains, key=lambda name: len(domains[name]))
     rest = {other: domain for other, domain in domains.items() if other != name}
     for value in sorted(domains[name]):
-        found = assign({other: domain - {value} for other, domain in rest.items()})
+        left = {other: domain - {value} if other in rivals[name] else domain for other, domain in rest.items()}
+        found = assign(left, rivals)
         if found is not None:
             return {name: value, **found}
     return None
@@ -280,7 +281,9 @@ def unmet(program, facts, order="hb"):
         else:
             sentences.append(f"{source}:{claim.line}: {claim}: found nothing")
     domains = {name: set.intersection(*(found for _, found in uses)) for name, uses in named.items()}
-    if assign(domains) is None:
+    lines = {name: {claim.line for claim, _ in uses} for name, uses in named.items()}
+    rivals = {name: {other for other in named if other != name and lines[name] & lines[other]} for name in named}
+    if assign(domains, rivals) is None:
         for name, uses in named.items():
             claim = uses[0][0]
             told = ", ".join(sorted(domains[name])) or "nothing that fits all its places"

@@ -71,7 +71,7 @@ pub fn specialize_data(
         facts: Facts::default(),
         decided: BTreeMap::new(),
     };
-    work.copy(stats);
+    work.prepare(stats);
     for _ in 0..MOST_ROUNDS {
         let start = Instant::now();
         let queries = work.prover.stats().queries;
@@ -96,7 +96,11 @@ pub fn specialize_data(
 }
 
 impl<'m> Work<'_, 'm> {
-    fn copy(&mut self, stats: &mut Stats) {
+    /// Locals that nobody else can see become registers, and calls of owned code get copies to themselves.
+    fn prepare(&mut self, stats: &mut Stats) {
+        for facts in self.module.functions() {
+            facts.function.promote_locals();
+        }
         let code = Code::of(self.module, &self.options.data.summaries);
         let places = Places::of(&code, self.schedule, self.options.order, self.kept);
         stats.own_copies = give_own_copies(&code, &places, &self.options.data.summaries);
