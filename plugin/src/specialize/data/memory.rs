@@ -7,6 +7,7 @@
 use super::places::{Places, Start};
 use crate::analysis::points_to::{ObjectId, ObjectKind, ObjectSet, PointsTo};
 use crate::ir::code::{Call, Callee, Code, FuncId, GlobalId, InstId, Op, Operand};
+use covsched_core::hooks::{self, Effect, ObjectClass, HOOKS};
 use std::collections::{HashMap, HashSet};
 
 /// What an access does.
@@ -21,6 +22,8 @@ pub enum Kind {
     },
     /// Writes one place with a value that nobody knows.
     Fill,
+    /// Writes a synchronization object, or what a call of that kind gives back.
+    Synchronizes,
     /// May write anything in its objects.
     Call,
 }
@@ -119,6 +122,15 @@ impl Memory {
                 if matches!(call.callee, Callee::Function(callee) if places.is_owned(callee)) {
                     return;
                 }
+                if let Some(written) = synchronizes(code, call) {
+                    for (address, bytes) in written {
+                        let id = self.push(access(Kind::Synchronizes, Some(address), bytes, true));
+                        for object in points_to.objects_behind(address).iter() {
+                            self.writers.entry(object).or_default().push(id);
+                        }
+                    }
+                    return;
+                }
                 match filled(code, call) {
                     // It also reads what it copies: as a call, of which only that counts.
                     Some((address, bytes)) => (true, true, access(Kind::Fill, Some(address), bytes, false)),
@@ -130,8 +142,7 @@ impl Memory {
             }
             _ => return,
         };
-        let id = AccessId(self.accesses.len() as u32);
-        self.accesses.push(access);
+        let id = self.push(access);
         if writes {
             for object in points_to.writes(inst).iter() {
                 self.writers.entry(object).or_default().push(id);
@@ -142,6 +153,11 @@ impl Memory {
                 self.readers.entry(object).or_default().push(id);
             }
         }
+    }
+
+    fn push(&mut self, access: Access) -> AccessId {
+        self.accesses.push(access);
+        AccessId(self.accesses.len() as u32 - 1)
     }
 
     /// An access.
@@ -199,4 +215,33 @@ fn filled(code: &Code<'_>, call: &Call) -> Option<(Operand, u64)> {
         [to, _, Operand::Int { value, .. }, ..] if value > 0 => Some((to, value)),
         _ => None,
     }
+}
+
+/// What a call that synchronizes writes, and how much of it; `None` if it may write more, or runs code of the program.
+fn synchronizes(code: &Code<'_>, call: &Call) -> Option<Vec<(Operand, u64)>> {
+    let Callee::Function(callee) = call.callee else { return None };
+    let name = &code.function(callee).name;
+    let hook = HOOKS.iter().find(|hook| hook.symbol == *name)?;
+    let object = match hook.op.class() {
+        ObjectClass::Mutex => size_of::<libc::pthread_mutex_t>(),
+        ObjectClass::Cond => size_of::<libc::pthread_cond_t>(),
+        ObjectClass::Barrier => size_of::<libc::pthread_barrier_t>(),
+        ObjectClass::Rwlock => size_of::<libc::pthread_rwlock_t>(),
+        ObjectClass::Spin => size_of::<libc::pthread_spinlock_t>(),
+        ObjectClass::Semaphore => size_of::<libc::sem_t>(),
+        _ => 0,
+    };
+    let written: &[(usize, usize)] = match (hook.op, hook.op.effect()) {
+        (hooks::Op::sem_open, _) => return None,
+        (hooks::Op::sem_getvalue, _) => &[(1, size_of::<libc::c_int>())],
+        (_, Effect::Wait | Effect::TimedWait) => &[(0, object), (1, size_of::<libc::pthread_mutex_t>())],
+        (hooks::Op::pthread_create | hooks::Op::thrd_create, _) => &[(0, size_of::<libc::pthread_t>())],
+        (hooks::Op::thrd_join, _) => &[(1, size_of::<libc::c_int>())],
+        (_, Effect::Join | Effect::TryJoin) => &[(1, size_of::<*const ()>())],
+        _ if object != 0 => &[(0, object)],
+        _ => return None,
+    };
+    let written = written.iter().map(|&(index, bytes)| Some((*call.arguments.get(index)?, bytes as u64)));
+    // Nobody asks for what is joined.
+    written.filter(|part| !matches!(part, Some((Operand::Null, _)))).collect()
 }

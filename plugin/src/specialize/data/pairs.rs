@@ -32,7 +32,7 @@ pub fn pairs<'a, 'm>(
         let others = memory.readers(&objects).into_iter().chain(memory.writers(&objects));
         for other in others {
             let b = memory.access(other);
-            let Some(second) = b.address else { continue };
+            let Some(second) = b.address.filter(|_| b.kind != Kind::Synchronizes) else { continue };
             // Two writes are looked at once.
             if (is_write(b) && (other.0 as usize) <= number) || !search.places.concurrent(a.inst, b.inst) {
                 continue;
