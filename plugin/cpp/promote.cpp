@@ -56,5 +56,7 @@ extern "C" bool cov_promote_locals(LLVMValueRef function) {
   if (F.isDeclaration() || F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() ||
       F.callsFunctionThatReturnsTwice())
     return false;
+  // Who asks for this wants the function to be simpler.
+  F.removeFnAttr(Attribute::OptimizeNone);
   return covsched::promoteLocals(F);
 }

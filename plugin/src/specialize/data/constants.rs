@@ -113,13 +113,6 @@ impl<'a, 'm> Search<'a, 'm> {
             .zip(constants)
             .filter_map(|((value, candidate), constant)| Some((value, candidate, constant?)))
             .collect();
-        // Registers that nothing else gives their value.
-        let is_source = |value: ValueId, term: Term| values.register_behind(term) == Some(value);
-        let sources: HashSet<Term> = proven
-            .iter()
-            .filter(|(value, candidate, _)| is_source(*value, candidate.value))
-            .map(|(_, candidate, _)| candidate.value)
-            .collect();
         let (doubtful, clean): (Vec<_>, Vec<_>) =
             proven.into_iter().partition(|(_, _, constant)| constant.with_guards);
         found.extend(clean.into_iter().map(|(value, _, constant)| Constant {
@@ -137,18 +130,23 @@ impl<'a, 'm> Search<'a, 'm> {
             .collect();
         let known = oracle.are_known_at(values, &questions);
         let guard_conditions = self.conditions_to("covsched_not_covered");
+        // What must be checked: first what others may follow from, the rest if there is nothing of that kind.
+        let mut unsure: Vec<(u32, Constant)> = Vec::new();
         for ((value, candidate, constant), is_known) in doubtful.into_iter().zip(known) {
-            if !is_known {
-                // The guard itself, or something that the next round folds.
-                let is_source = values.register_behind(candidate.value) == Some(value);
-                let variables = values.terms.variables(candidate.value);
-                let follows = !is_source && variables.iter().all(|variable| sources.contains(variable));
-                if follows || guard_conditions.contains(&value) {
-                    continue;
-                }
+            let constant = Constant { value, fixed: Fixed::Int(constant.value), is_tainted: !is_known };
+            if is_known {
+                found.push(constant);
+            } else if !guard_conditions.contains(&value) {
+                let distance = match values.register_behind(candidate.value) {
+                    Some(source) if source == value => 0,
+                    _ if !values.sources.contains_key(&value) => 1,
+                    _ => 2,
+                };
+                unsure.push((distance, constant));
             }
-            found.push(Constant { value, fixed: Fixed::Int(constant.value), is_tainted: !is_known });
         }
+        let nearest = unsure.iter().map(|&(distance, _)| distance).min();
+        found.extend(unsure.into_iter().filter(|&(at, _)| Some(at) == nearest).map(|(_, constant)| constant));
         found
     }
 
