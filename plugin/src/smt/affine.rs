@@ -12,6 +12,9 @@ const MOST_FACTORS: usize = 4;
 /// Products of sums with more products of parts than this stay products: each is a multiplier in the solver.
 const MOST_DISTRIBUTED: usize = 4;
 
+/// Parts of a sum, and what is added.
+type Parts = (Vec<(Term, u64)>, u64);
+
 /// A term as a sum; what is none is a sum of itself.
 pub(super) struct Affine<'a> {
     itself: [(Term, u64); 1],
@@ -83,14 +86,48 @@ impl Terms {
             merge(&mut parts, all);
         }
         let whole = whole & all;
-        let term = match parts[..] {
-            [] => self.constant(width, whole),
-            [(only, 1)] if whole == 0 => only,
+        let chosen = self.one_way_constant(width, &parts, whole);
+        let term = match (&parts[..], chosen) {
+            (_, Some((condition, yes, no))) => {
+                parts.clear();
+                self.scratch = parts;
+                let yes = self.linear(width, &yes.0, yes.1);
+                let no = self.linear(width, &no.0, no.1);
+                return self.ite(condition, yes, no);
+            }
+            ([], _) => self.constant(width, whole),
+            (&[(only, 1)], _) if whole == 0 => only,
             _ => self.intern(width, View::Sum(&parts, whole)),
         };
         parts.clear();
         self.scratch = parts;
         term
+    }
+
+    /// A sum with a choice in it that is a constant if one way is chosen: `max(a, b) - a` is `b - a` or 0. As a choice of
+    /// sums it says how far the one is beyond the other, which is what loops count to.
+    fn one_way_constant(
+        &self,
+        width: u32,
+        parts: &[(Term, u64)],
+        constant: u64,
+    ) -> Option<(Term, Parts, Parts)> {
+        if parts.len() < 2 || parts.len() > 4 {
+            return None;
+        }
+        parts.iter().find_map(|&(choice, by)| {
+            let View::Ite(condition, a, b) = self.view(choice) else { return None };
+            let with = |way: Term| {
+                let affine = self.affine(way);
+                let mut sum: Vec<(Term, u64)> =
+                    parts.iter().copied().filter(|part| part.0 != choice).collect();
+                sum.extend(affine.parts().iter().map(|&(part, times)| (part, times.wrapping_mul(by))));
+                merge(&mut sum, mask(width));
+                (sum, affine.constant.wrapping_mul(by).wrapping_add(constant))
+            };
+            let (yes, no) = (with(a), with(b));
+            (yes.0.is_empty() || no.0.is_empty()).then_some((condition, yes, no))
+        })
     }
 
     /// `a * b`, both of more than one bit.

@@ -220,7 +220,14 @@ impl Terms {
                 }
                 binary(op, width, of(a), of(b))
             }
-            View::Ite(_, a, b) => of(a).or(of(b)),
+            View::Ite(condition, a, b) => {
+                let yes = self.chosen(condition, true, a, of);
+                let no = self.chosen(condition, false, b, of);
+                match (yes.is_empty(), no.is_empty()) {
+                    (false, false) => yes.or(no),
+                    _ => of(a).or(of(b)),
+                }
+            }
             View::Extract(of_term, low) => {
                 let of = of(of_term);
                 let mut bounds = full;
@@ -256,6 +263,51 @@ impl Terms {
     }
 }
 
+impl Terms {
+    /// The bounds of a term where a condition has this value: `b - a` is positive where `a < b`.
+    fn chosen(&self, condition: Term, holds: bool, term: Term, of: &mut dyn FnMut(Term) -> Bounds) -> Bounds {
+        let bounds = of(term);
+        let View::Binary(op @ (Binary::Ult | Binary::Slt), a, b) = self.view(condition) else {
+            return bounds;
+        };
+        let width = self.width(a);
+        if self.width(term) != width {
+            return bounds;
+        }
+        let (less, more, least) = if holds { (a, b, 1) } else { (b, a, 0) };
+        let Some(beyond) = self.excess(term, more, less) else { return bounds };
+        let ends = |bounds: Bounds| match op {
+            Binary::Slt => (i128::from(bounds.signed.0), i128::from(bounds.signed.1)),
+            _ => (i128::from(bounds.unsigned.0), i128::from(bounds.unsigned.1)),
+        };
+        // As integers, so that it does not matter whether the difference wraps.
+        let most = ends(of(more)).1 - ends(of(less)).0;
+        let beyond = i128::from(signed(width, beyond));
+        bounds.and(Bounds::from_integers(width, least + beyond, most + beyond), width)
+    }
+
+    /// `term - (more - less)`, where that is a constant.
+    fn excess(&self, term: Term, more: Term, less: Term) -> Option<u64> {
+        let all = mask(self.width(term));
+        let (term, more, less) = (self.affine(term), self.affine(more), self.affine(less));
+        let sums = [(&term, 1), (&more, u64::MAX), (&less, 1)];
+        let count: usize = sums.iter().map(|(sum, _)| sum.parts().len()).sum();
+        if count > 12 {
+            return None;
+        }
+        let mut parts: Vec<(Term, u64)> = Vec::with_capacity(count);
+        let mut constant = 0u64;
+        for (sum, by) in sums {
+            constant = constant.wrapping_add(sum.constant.wrapping_mul(by));
+            parts.extend(sum.parts().iter().map(|&(part, times)| (part, times.wrapping_mul(by))));
+        }
+        parts.sort_unstable();
+        let same = parts.chunk_by(|a, b| a.0 == b.0);
+        let mut sums = same.map(|same| same.iter().fold(0u64, |sum, part| sum.wrapping_add(part.1)));
+        sums.all(|sum| sum & all == 0).then_some(constant & all)
+    }
+}
+
 fn binary(op: Binary, width: u32, a: Bounds, b: Bounds) -> Bounds {
     let all = mask(width);
     let mut bounds = Bounds::full(width);
@@ -280,7 +332,16 @@ fn binary(op: Binary, width: u32, a: Bounds, b: Bounds) -> Bounds {
                 bounds.signed = (bounds.signed.0.max(-most), bounds.signed.1.min(most));
             }
         }
-        Binary::Shl if a.trailing_zeros() > 0 => bounds.zeros = mask(a.trailing_zeros().min(width)),
+        Binary::Shl => {
+            if a.trailing_zeros() > 0 {
+                bounds.zeros = mask(a.trailing_zeros().min(width));
+            }
+            // Where no one is shifted out.
+            let most = u128::from(a.unsigned.1).checked_shl(b.unsigned.1.min(64) as u32);
+            if let Some(most) = most.filter(|&most| b.unsigned.1 < 64 && most <= u128::from(all)) {
+                bounds.unsigned = (a.unsigned.0 << b.unsigned.0, most as u64);
+            }
+        }
         Binary::Lshr => {
             let least = b.unsigned.0.min(63) as u32;
             bounds.unsigned.1 = if b.unsigned.0 >= u64::from(width) { 0 } else { a.unsigned.1 >> least };

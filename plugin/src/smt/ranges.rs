@@ -1,10 +1,10 @@
 //! Answers without a solver: the intervals that facts and a question's context give to terms, carried upwards by
-//! the rules of `bounds.rs`, and chains of inequalities (`order.rs`). Most alias questions end here: the distance
+//! the rules of `bounds.rs`, and linear inequalities (`linear.rs`). Most alias questions end here: the distance
 //! of two addresses is a short sum, and its interval is apart from zero.
 
 use super::bits::{mask, signed, signed_max, signed_min, Binary};
-use super::bounds::{compare, integer_range, Bounds};
-use super::order::{anchor, edges, Edge, Node, Order};
+use super::bounds::{compare, Bounds};
+use super::linear::{line, lines, residue, Bounder, Inequalities, Line};
 use super::terms::{Term, Terms, View};
 use std::collections::{HashMap, HashSet};
 
@@ -12,8 +12,6 @@ use std::collections::{HashMap, HashSet};
 const PASSES: usize = 3;
 /// How far below a term a context is looked for.
 const DEPTH: u32 = 4;
-/// Sums at the end of a chain that are compared with those of another.
-const ENDS: usize = 8;
 /// Multiples of 2^width that a sum is compared with.
 const ROUNDS: i128 = 8;
 
@@ -26,7 +24,7 @@ pub(super) struct Ranges {
     derived: HashMap<Term, Bounds>,
     /// The facts, to be recognized as they are.
     facts: HashSet<Term>,
-    order: Order,
+    inequalities: Inequalities,
 }
 
 impl Ranges {
@@ -84,12 +82,12 @@ impl Ranges {
 
     /// Takes in more that holds.
     pub fn add(&mut self, terms: &Terms, facts: &[Term]) {
-        let mut order = std::mem::take(&mut self.order);
+        let mut known = std::mem::take(&mut self.inequalities);
         for &fact in facts {
-            edges(terms, fact, &mut |term| self.bounds(terms, term), &mut |edge| order.add(edge));
+            lines(terms, fact, &mut |term| self.bounds(terms, term), &mut |line| known.add(line));
             self.facts.insert(fact);
         }
-        self.order = order;
+        self.inequalities = known;
     }
 
     /// Whether a boolean holds under facts and context; None: the solver must be asked.
@@ -133,14 +131,14 @@ struct Scope<'a> {
     ranges: &'a mut Ranges,
     context: &'a [Term],
     told: HashMap<Term, Bounds>,
-    edges: Vec<Edge>,
+    lines: Vec<Line>,
     /// Bounds under the context, and how deep it was looked for.
     done: HashMap<Term, (u32, Bounds)>,
 }
 
 impl<'a> Scope<'a> {
     fn new(ranges: &'a mut Ranges, context: &'a [Term]) -> Scope<'a> {
-        Scope { ranges, context, told: HashMap::new(), edges: Vec::new(), done: HashMap::new() }
+        Scope { ranges, context, told: HashMap::new(), lines: Vec::new(), done: HashMap::new() }
     }
 
     /// Learns from the context; false if it contradicts itself.
@@ -158,8 +156,8 @@ impl<'a> Scope<'a> {
         self.told = told;
         for &fact in self.context {
             let mut found = Vec::new();
-            edges(terms, fact, &mut |term| self.bounds(terms, term, 1), &mut |edge| found.push(edge));
-            self.edges.append(&mut found);
+            lines(terms, fact, &mut |term| self.bounds(terms, term, 2), &mut |line| found.push(line));
+            self.lines.append(&mut found);
         }
         true
     }
@@ -188,115 +186,14 @@ impl<'a> Scope<'a> {
         bounds
     }
 
-    /// Bounds that also use chains of inequalities, for a sum in which terms are subtracted from each other.
-    fn sum_bounds(&mut self, terms: &Terms, term: Term, depth: u32) -> Bounds {
-        let width = terms.width(term);
-        let mut bounds = self.bounds(terms, term, depth);
-        if let View::Sum(parts, constant) = terms.view(term) {
-            let parts: Vec<_> = parts.iter().map(|&(part, by)| (part, signed(width, by).into())).collect();
-            let constant = signed(width, constant).into();
-            for as_signed in [false, true] {
-                if let Some((low, high)) = self.sum_range(terms, parts.clone(), constant, as_signed, depth) {
-                    bounds = bounds.and(Bounds::from_integers(width, low, high), width);
-                }
-            }
-        }
-        bounds
-    }
-
-    /// The integer range of a sum; parts with opposite coefficients are taken as one difference.
-    fn sum_range(
-        &mut self,
-        terms: &Terms,
-        mut parts: Vec<(Term, i128)>,
-        constant: i128,
-        as_signed: bool,
-        depth: u32,
-    ) -> Option<(i128, i128)> {
-        let (mut low, mut high) = (constant, constant);
-        while let Some((term, by)) = parts.pop() {
-            let opposite = parts.iter().position(|&(_, other)| other == -by);
-            let (least, most) = match opposite.map(|at| parts.swap_remove(at)) {
-                // by * term - by * less
-                Some((less, _)) => self.gap(terms, less, term, as_signed, depth),
-                None => {
-                    let bounds = self.bounds(terms, term, depth);
-                    match as_signed {
-                        true => (bounds.signed.0.into(), bounds.signed.1.into()),
-                        false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
-                    }
-                }
-            };
-            let (one, two) = (by.checked_mul(least)?, by.checked_mul(most)?);
-            low = low.checked_add(one.min(two))?;
-            high = high.checked_add(one.max(two))?;
-        }
-        Some((low, high))
-    }
-
-    /// The range of `b - a` as integers.
-    fn gap(&mut self, terms: &Terms, a: Term, b: Term, as_signed: bool, depth: u32) -> (i128, i128) {
-        let (from, from_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), a, as_signed);
-        let (to, to_plus) = anchor(terms, &mut |term| self.bounds(terms, term, depth), b, as_signed);
-        let more = to_plus - from_plus;
-        let least = self.chained(terms, from, to, depth);
-        let most = self.chained(terms, to, from, depth);
-        (least + more, more - most)
-    }
-
-    fn interval(&mut self, terms: &Terms, node: Node, depth: u32) -> (i128, i128) {
-        let bounds = self.bounds(terms, node.term, depth);
-        match node.is_signed {
-            true => (bounds.signed.0.into(), bounds.signed.1.into()),
-            false => (bounds.unsigned.0.into(), bounds.unsigned.1.into()),
-        }
-    }
-
-    /// A lower bound of `to - from`: a chain up from the one, one down from the other, and what is known of the
-    /// difference of their ends.
-    fn chained(&mut self, terms: &Terms, from: Node, to: Node, depth: u32) -> i128 {
-        if from == to {
-            return 0;
-        }
-        let ups = self.ranges.order.chains(&self.edges, from, false);
-        let downs = self.ranges.order.chains(&self.edges, to, true);
-        let (mut up_most, mut down_most) = (i128::MIN, i128::MIN);
-        for &(node, distance) in &ups {
-            up_most = up_most.max(distance - self.interval(terms, node, depth).1);
-        }
-        for &(node, distance) in &downs {
-            down_most = down_most.max(distance + self.interval(terms, node, depth).0);
-        }
-        let mut found = up_most + down_most;
-        if let Some(&(_, distance)) = ups.iter().find(|&&(node, _)| node == to) {
-            found = found.max(distance);
-        }
-        let is_sum = |&&(node, _): &&(Node, i128)| matches!(terms.view(node.term), View::Sum(..));
-        for &(low, up) in ups.iter().filter(is_sum).take(ENDS) {
-            for &(high, down) in downs.iter().filter(is_sum).take(ENDS) {
-                if let Some(between) = self.sums_apart(terms, low, high, depth) {
-                    found = found.max(up + between + down);
-                }
-            }
-        }
-        found
-    }
-
-    /// A lower bound of `high - low`, both sums of the same terms that do not wrap.
-    fn sums_apart(&mut self, terms: &Terms, low: Node, high: Node, depth: u32) -> Option<i128> {
-        let same = low.is_signed == high.is_signed && terms.width(low.term) == terms.width(high.term);
-        if !same || low == high {
-            return same.then_some(0);
-        }
-        let as_signed = low.is_signed;
-        let (parts, mut least) = difference(terms, low.term, high.term);
-        for (part, by) in parts {
-            let (smallest, greatest) = self.interval(terms, Node { term: part, is_signed: as_signed }, depth);
-            least = least.checked_add(by.checked_mul(smallest)?.min(by.checked_mul(greatest)?))?;
-        }
-        let exact = self.is_exact(terms, low.term, as_signed, depth)
-            && self.is_exact(terms, high.term, as_signed, depth);
-        exact.then_some(least)
+    /// The range of a sum.
+    fn range(&mut self, terms: &Terms, line: &Line, depth: u32) -> Option<(i128, i128)> {
+        let known = std::mem::take(&mut self.ranges.inequalities);
+        let more = std::mem::take(&mut self.lines);
+        let bounder = Bounder { known: &known, more: &more };
+        let range = bounder.range(line, &mut |term| self.bounds(terms, term, depth));
+        (self.ranges.inequalities, self.lines) = (known, more);
+        range.filter(|(low, high)| low <= high)
     }
 
     fn decide(&mut self, terms: &Terms, claim: Term, depth: u32) -> Option<bool> {
@@ -335,89 +232,84 @@ impl<'a> Scope<'a> {
 
     fn decide_comparison(&mut self, terms: &Terms, op: Binary, a: Term, b: Term, depth: u32) -> Option<bool> {
         let width = terms.width(a);
-        let (left, right) = (self.sum_bounds(terms, a, depth), self.sum_bounds(terms, b, depth));
+        let (left, right) = (self.bounds(terms, a, depth), self.bounds(terms, b, depth));
         if left.is_empty() || right.is_empty() {
             return None;
         }
         if let Some(known) = compare(op, width, &left, &right) {
             return Some(known);
         }
-        let (parts, constant) = difference(terms, a, b);
-        for as_signed in [false, true] {
-            if op == Binary::Ult && as_signed || op == Binary::Slt && !as_signed {
-                continue;
+        for is_signed in [true, false] {
+            let as_ordered = op == Binary::Slt && is_signed || op == Binary::Ult && !is_signed;
+            if op == Binary::Eq && self.never_meet(terms, a, b, is_signed, depth) == Some(true) {
+                return Some(false);
             }
-            let (mut low, mut high) = self.gap(terms, a, b, as_signed, depth);
-            let range = self.sum_range(terms, parts.clone(), constant, as_signed, depth);
-            if let (Some((least, most)), true) = (range, op == Binary::Eq) {
-                if is_never_zero(width, &parts, constant, least, most) {
-                    return Some(false);
+            if op == Binary::Eq || as_ordered {
+                let mut of = |term| self.bounds(terms, term, depth);
+                let less = line(terms, &mut of, a, is_signed);
+                let gap = line(terms, &mut of, b, is_signed).plus(&less, -1)?;
+                match (op, self.range(terms, &gap, depth)) {
+                    (Binary::Eq, Some((low, high))) if low > 0 || high < 0 => return Some(false),
+                    (Binary::Ult | Binary::Slt, Some((low, _))) if low > 0 => return Some(true),
+                    (Binary::Ult | Binary::Slt, Some((_, high))) if high <= 0 => return Some(false),
+                    _ => {}
                 }
             }
-            if let Some((least, most)) = range {
-                if self.is_exact(terms, a, as_signed, depth) && self.is_exact(terms, b, as_signed, depth) {
-                    (low, high) = (low.max(least), high.min(most));
-                }
-            }
-            if low > high {
-                return None;
-            }
-            match op {
-                Binary::Eq if low > 0 || high < 0 => return Some(false),
-                Binary::Ult | Binary::Slt if low > 0 => return Some(true),
-                Binary::Ult | Binary::Slt if high <= 0 => return Some(false),
-                _ => {}
-            }
         }
-        if let (Binary::Ult, Some(bound)) = (op, terms.as_constant(b)) {
-            return self.decide_below(terms, a, bound, depth);
+        match (op, terms.as_constant(b)) {
+            (Binary::Ult, Some(bound)) => [true, false]
+                .into_iter()
+                .find_map(|is_signed| self.decide_below(terms, a, bound, is_signed, depth)),
+            _ => None,
         }
-        None
+    }
+
+    /// Their difference is no multiple of 2^width.
+    fn never_meet(&mut self, terms: &Terms, a: Term, b: Term, is_signed: bool, depth: u32) -> Option<bool> {
+        let mut of = |term| self.bounds(terms, term, depth);
+        let other = residue(terms, &mut of, b, is_signed)?;
+        let gap = residue(terms, &mut of, a, is_signed)?.plus(&other, -1)?;
+        let (low, high) = self.range(terms, &gap, depth)?;
+        let size = 1i128 << terms.width(a);
+        // Rounded up and down to multiples.
+        let (first, last) = (-(-low).div_euclid(size), high.div_euclid(size));
+        if last - first > ROUNDS {
+            return None;
+        }
+        let step = gap.step();
+        Some((first..=last).all(|round| (round * size - gap.constant).rem_euclid(step) != 0))
     }
 
     /// Whether a sum is below a constant, unsigned, by its range and its remainder modulo its coefficients.
-    fn decide_below(&mut self, terms: &Terms, sum: Term, bound: u64, depth: u32) -> Option<bool> {
-        let View::Sum(parts, constant) = terms.view(sum) else { return None };
-        let width = terms.width(sum);
-        let integer = |value: u64| i128::from(signed(width, value));
-        let parts: Vec<_> = parts.iter().map(|&(part, by)| (part, integer(by))).collect();
-        let constant = integer(constant);
-        let size = 1i128 << width;
+    fn decide_below(
+        &mut self,
+        terms: &Terms,
+        sum: Term,
+        bound: u64,
+        is_signed: bool,
+        depth: u32,
+    ) -> Option<bool> {
+        let mut of = |term| self.bounds(terms, term, depth);
+        let line = residue(terms, &mut of, sum, is_signed)?;
+        let (low, high) = self.range(terms, &line, depth)?;
+        let size = 1i128 << terms.width(sum);
         let bound = i128::from(bound);
-        [false, true].into_iter().find_map(|as_signed| {
-            let (low, high) = self.sum_range(terms, parts.clone(), constant, as_signed, depth)?;
-            let rounds = low.div_euclid(size)..=high.div_euclid(size);
-            if low > high || rounds.end() - rounds.start() > ROUNDS {
-                return None;
-            }
-            let steps = common_factor(&parts);
-            let meets = |from: i128, to: i128| {
-                rounds.clone().any(|round| {
-                    let (from, to) = ((from + round * size).max(low), (to + round * size).min(high));
-                    from + (constant - from).rem_euclid(steps) <= to
-                })
-            };
-            match (meets(0, bound - 1), meets(bound, size - 1)) {
-                (true, false) => Some(true),
-                (false, true) => Some(false),
-                _ => None,
-            }
-        })
-    }
-
-    /// The sum of coefficients times parts, computed as integers, is the term's own value: it never wraps.
-    fn is_exact(&mut self, terms: &Terms, term: Term, as_signed: bool, depth: u32) -> bool {
-        let width = terms.width(term);
-        let sum = terms.affine(term);
-        let range = integer_range(width, sum.parts(), sum.constant, as_signed, &mut |part| {
-            self.bounds(terms, part, depth)
-        });
-        let allowed = if as_signed {
-            (i128::from(signed_min(width)), i128::from(signed_max(width)))
-        } else {
-            (0, i128::from(mask(width)))
+        let rounds = low.div_euclid(size)..=high.div_euclid(size);
+        if rounds.end() - rounds.start() > ROUNDS {
+            return None;
+        }
+        let step = line.step();
+        let meets = |from: i128, to: i128| {
+            rounds.clone().any(|round| {
+                let (from, to) = ((from + round * size).max(low), (to + round * size).min(high));
+                from + (line.constant - from).rem_euclid(step) <= to
+            })
         };
-        range.is_some_and(|(low, high)| low >= allowed.0 && high <= allowed.1)
+        match (meets(0, bound - 1), meets(bound, size - 1)) {
+            (true, false) => Some(true),
+            (false, true) => Some(false),
+            _ => None,
+        }
     }
 
     /// The negation is among the facts or in the context.
@@ -426,55 +318,6 @@ impl<'a> Scope<'a> {
             .negation_of(claim)
             .is_some_and(|negation| self.ranges.facts.contains(&negation) || self.context.contains(&negation))
     }
-}
-
-/// `b - a`, with coefficients as integers: where neither wraps, this is the difference of their values; modulo
-/// 2^width it is in any case.
-fn difference(terms: &Terms, a: Term, b: Term) -> (Vec<(Term, i128)>, i128) {
-    let width = terms.width(a);
-    let integer = |value: u64| i128::from(signed(width, value));
-    let (a, b) = (terms.affine(a), terms.affine(b));
-    let mut parts: Vec<_> = b.parts().iter().map(|&(part, by)| (part, integer(by))).collect();
-    parts.extend(a.parts().iter().map(|&(part, by)| (part, -integer(by))));
-    (added(parts), integer(b.constant) - integer(a.constant))
-}
-
-/// The greatest number that divides all coefficients.
-fn common_factor(parts: &[(Term, i128)]) -> i128 {
-    let mut factor = 0i128;
-    for &(_, by) in parts {
-        let mut by = by;
-        while by != 0 {
-            (factor, by) = (by, factor % by);
-        }
-    }
-    factor.abs().max(1)
-}
-
-/// No multiple of 2^width is in the range and has the remainder that the coefficients leave.
-fn is_never_zero(width: u32, parts: &[(Term, i128)], constant: i128, low: i128, high: i128) -> bool {
-    let size = 1i128 << width;
-    // Rounded up and down to multiples.
-    let (first, last) = (-(-low).div_euclid(size), high.div_euclid(size));
-    if low > high || last - first > ROUNDS {
-        return false;
-    }
-    let steps = common_factor(parts);
-    (first..=last).all(|round| (round * size - constant).rem_euclid(steps) != 0)
-}
-
-/// Parts of the same term as one.
-fn added(mut parts: Vec<(Term, i128)>) -> Vec<(Term, i128)> {
-    parts.sort_unstable();
-    parts.dedup_by(|next, kept| {
-        let same = next.0 == kept.0;
-        if same {
-            kept.1 += next.1;
-        }
-        same
-    });
-    parts.retain(|&(_, by)| by != 0);
-    parts
 }
 
 /// What one fact says of the terms that it compares.

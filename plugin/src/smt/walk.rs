@@ -14,7 +14,7 @@ use super::terms::{Term, Terms};
 use super::z3::Assignment;
 
 /// Steps of one walk.
-const STEPS: usize = 10;
+const STEPS: usize = 16;
 /// Facts of a start that is no model.
 const BROKEN: usize = 60;
 /// Facts that a change may concern; changes of more are not tried.
@@ -70,8 +70,9 @@ impl Walk<'_> {
     fn run(&self, start: &Assignment, broken: &[Term], evaluator: &mut Evaluator) -> Option<Assignment> {
         let mut changed: Vec<(Term, u64)> = Vec::new();
         let mut unmet = self.unmet(start, &changed, broken, evaluator)?;
-        // Any sequence will do, if it is the same in each run.
-        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        // Any sequence will do, if it is the same in each run and another from each start.
+        let mut random = 0x9e37_79b9_7f4a_7c15u64 ^ start.values().fold(0, |all, value| all ^ value);
+        random |= 1;
         for _ in 0..STEPS {
             if unmet.is_empty() {
                 let mut model = start.clone();
