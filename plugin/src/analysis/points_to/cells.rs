@@ -7,7 +7,8 @@
 //! edges and not n * n.
 
 use super::graph::Node;
-use super::memory::{Location, LocationId, Map, ObjectId, ObjectKind, Offset, Set};
+use super::locations::LocationId;
+use super::memory::{Location, Map, ObjectId, ObjectKind, Offset, Set};
 use super::solver::Solver;
 
 /// Bytes in a word.

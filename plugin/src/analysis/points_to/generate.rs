@@ -10,7 +10,8 @@
 use super::calls::{Argument, CallSite, Touch};
 use super::graph::Node;
 use super::library::When;
-use super::memory::{LocationId, Object, ObjectKind, Set};
+use super::locations::LocationId;
+use super::memory::{Object, ObjectKind, Set};
 use super::solver::{Rule, Solver};
 use crate::epoch::graph::components;
 use crate::ir::code::{
@@ -47,7 +48,7 @@ impl Solver<'_, '_> {
         for special in [LocationId::LIBRARY, LocationId::ENVIRONMENT] {
             let object = self.memory.location(special).object;
             let into = self.into_of(object);
-            self.graph.insert(into, special.0);
+            self.graph.insert(into, special);
             // Unknown code may touch it, but stores nothing there that a program looks for.
             self.escaped.insert(object.0);
         }
@@ -72,12 +73,12 @@ impl Solver<'_, '_> {
             if is_elsewhere {
                 if ["stdin", "stdout", "stderr"].contains(&global.name.as_str()) {
                     let into = self.into_of(object);
-                    self.graph.insert(into, LocationId::LIBRARY.0);
+                    self.graph.insert(into, LocationId::LIBRARY);
                     self.escaped.insert(object.0);
                     continue;
                 }
                 let into = self.into_of(object);
-                self.graph.insert(into, LocationId::EXTERNAL.0);
+                self.graph.insert(into, LocationId::EXTERNAL);
             }
             // The linker's own lists, and what is kept for its sake.
             let is_list = global.name.starts_with("llvm.") && !is_list_of_functions(&global.name);
@@ -89,7 +90,7 @@ impl Solver<'_, '_> {
             self.activate(function);
             for &parameter in &code.function(function).parameters {
                 if let Some(node) = self.values[parameter.index()].filter(|_| code.value(parameter).ty == Ty::Ptr) {
-                    self.graph.insert(node, LocationId::ENVIRONMENT.0);
+                    self.graph.insert(node, LocationId::ENVIRONMENT);
                 }
             }
         }
@@ -198,13 +199,7 @@ impl Solver<'_, '_> {
             }
             Op::Freeze(a) => self.operand(*a),
             Op::Alloca { bytes } => {
-                let object = self.memory.add(Object {
-                    kind: ObjectKind::Stack(id),
-                    bytes: *bytes,
-                    is_single: false,
-                    is_thread_local: false,
-                    is_constant: false,
-                });
+                let object = self.memory.add(Object::new(ObjectKind::Stack(id), *bytes));
                 let location = self.memory.at(object, 0);
                 Some(self.constant(location))
             }

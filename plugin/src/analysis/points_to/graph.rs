@@ -5,6 +5,7 @@
 //! which have the same set in the end, become one (union-find).
 
 use super::bits::BitSet;
+use super::locations::{LocationId, LocationSet};
 use crate::epoch::graph::components;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,9 +24,9 @@ impl Node {
 pub struct Graph<R> {
     /// Towards the node that stands for it.
     parents: Vec<u32>,
-    sets: Vec<BitSet>,
+    sets: Vec<LocationSet>,
     /// The part of the set that is still to be handed on.
-    pending: Vec<BitSet>,
+    pending: Vec<LocationSet>,
     next: Vec<BitSet>,
     rules: Vec<Vec<R>>,
     /// Place in the topological order, when it was last computed; later nodes come last.
@@ -64,8 +65,8 @@ impl<R> Graph<R> {
     pub fn add(&mut self) -> Node {
         let node = self.parents.len() as u32;
         self.parents.push(node);
-        self.sets.push(BitSet::default());
-        self.pending.push(BitSet::default());
+        self.sets.push(LocationSet::default());
+        self.pending.push(LocationSet::default());
         self.next.push(BitSet::default());
         self.rules.push(Vec::new());
         self.order.push(node);
@@ -93,12 +94,12 @@ impl<R> Graph<R> {
     }
 
     /// What it may hold.
-    pub fn set(&self, node: Node) -> &BitSet {
+    pub fn set(&self, node: Node) -> &LocationSet {
         &self.sets[self.find(node).index()]
     }
 
     /// It may hold this.
-    pub fn insert(&mut self, node: Node, member: u32) {
+    pub fn insert(&mut self, node: Node, member: LocationId) {
         let node = self.find(node);
         if self.sets[node.index()].insert(member) {
             self.pending[node.index()].insert(member);
@@ -107,7 +108,7 @@ impl<R> Graph<R> {
     }
 
     /// It may hold all of these.
-    pub fn unite(&mut self, node: Node, members: &BitSet) {
+    pub fn unite(&mut self, node: Node, members: &LocationSet) {
         let node = self.find(node);
         if self.sets[node.index()].absorb(members, &mut self.pending[node.index()]) {
             self.enqueue(node);
@@ -135,9 +136,10 @@ impl<R> Graph<R> {
 
     /// The next node with something new: that is handed on along the edges, and given back with the node's rules, which
     /// are to be returned with [`Graph::put_back`].
-    pub fn take(&mut self) -> Option<(Node, BitSet, Vec<R>)> {
+    pub fn take(&mut self) -> Option<(Node, LocationSet, Vec<R>)> {
         if self.new_edges > 2000 + self.edges / 8 {
             self.join_cycles();
+            if std::env::var_os("PTS_DEBUG").is_some() { eprintln!("order {} nodes {} edges {} taken {} queue {} members {} largest {}", self.orderings, self.len(), self.edges, self.taken, self.queue.len(), self.sets.iter().map(|s| s.len()).sum::<usize>(), self.sets.iter().map(|s| s.len()).max().unwrap_or(0)); }
         }
         loop {
             let Reverse((_, number)) = self.queue.pop()?;
@@ -235,6 +237,10 @@ impl<R> Graph<R> {
 mod tests {
     use super::*;
 
+    fn at(object: u32) -> LocationId {
+        LocationId::new(super::super::ObjectId(object), 1)
+    }
+
     fn run(graph: &mut Graph<()>) {
         while let Some((node, _, rules)) = graph.take() {
             graph.put_back(node, rules);
@@ -245,30 +251,30 @@ mod tests {
     fn sets_flow_along_edges_whenever_they_are_added() {
         let mut graph = Graph::new();
         let nodes: Vec<Node> = (0..4).map(|_| graph.add()).collect();
-        graph.insert(nodes[0], 5);
+        graph.insert(nodes[0], at(5));
         graph.connect(nodes[1], nodes[2]);
         graph.connect(nodes[0], nodes[1]);
         run(&mut graph);
         graph.connect(nodes[2], nodes[3]);
-        graph.insert(nodes[1], 9);
+        graph.insert(nodes[1], at(9));
         run(&mut graph);
-        assert_eq!(graph.set(nodes[3]).iter().collect::<Vec<_>>(), [5, 9]);
-        assert_eq!(graph.set(nodes[0]).iter().collect::<Vec<_>>(), [5]);
+        assert_eq!(graph.set(nodes[3]).iter().collect::<Vec<_>>(), [at(5), at(9)]);
+        assert_eq!(graph.set(nodes[0]).iter().collect::<Vec<_>>(), [at(5)]);
     }
 
     #[test]
     fn a_cycle_becomes_one_node_that_has_seen_everything() {
         let mut graph = Graph::new();
         let nodes: Vec<Node> = (0..6).map(|_| graph.add()).collect();
-        for at in 0..4 {
-            graph.connect(nodes[at], nodes[(at + 1) % 4]);
-            graph.insert(nodes[at], at as u32);
+        for index in 0..4 {
+            graph.connect(nodes[index], nodes[(index + 1) % 4]);
+            graph.insert(nodes[index], at(index as u32));
         }
         graph.connect(nodes[2], nodes[4]);
         graph.add_rule(nodes[3], ());
         graph.join_cycles();
         graph.connect(nodes[1], nodes[5]);
-        let mut seen = BitSet::default();
+        let mut seen = LocationSet::default();
         while let Some((node, new, rules)) = graph.take() {
             if !rules.is_empty() {
                 seen.unite(&new);
@@ -276,12 +282,12 @@ mod tests {
             graph.put_back(node, rules);
         }
         assert!(nodes[..4].iter().all(|&node| graph.find(node) == graph.find(nodes[0])));
-        for at in [0, 4, 5] {
-            assert_eq!(graph.set(nodes[at]).len(), 4, "{at}");
+        for index in [0, 4, 5] {
+            assert_eq!(graph.set(nodes[index]).len(), 4, "{index}");
         }
         assert_eq!(seen.len(), 4);
-        graph.insert(nodes[2], 77);
+        graph.insert(nodes[2], at(77));
         run(&mut graph);
-        assert!(graph.set(nodes[5]).contains(77) && graph.set(nodes[4]).contains(77));
+        assert!(graph.set(nodes[5]).iter().any(|member| member == at(77)) && graph.set(nodes[4]).iter().any(|member| member == at(77)));
     }
 }

@@ -6,6 +6,7 @@ mod effects;
 mod generate;
 mod graph;
 mod library;
+mod locations;
 mod memory;
 mod model;
 mod print;

@@ -132,6 +132,7 @@ impl Printer<'_, '_> {
             ObjectKind::ByValue(function, index) => {
                 format!("copy({} {index})", self.code.function(function).name)
             }
+            ObjectKind::Buffer => "buffer".to_owned(),
             ObjectKind::Variadic(function) => format!("variadic({})", self.code.function(function).name),
         }
     }

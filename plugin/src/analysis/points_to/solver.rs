@@ -10,7 +10,8 @@ use super::cells::Cells;
 use super::generate::Key;
 use super::graph::{Graph, Node};
 use super::library::{Library, Slot};
-use super::memory::{LocationId, Map, Memory, Object, ObjectId, ObjectKind, Set};
+use super::locations::{LocationId, LocationSet};
+use super::memory::{Map, Memory, Object, ObjectId, ObjectKind, Set};
 use crate::ir::code::{Code, FuncId, GlobalId, InstId};
 
 /// What is to be done for each location that a node points to.
@@ -38,15 +39,13 @@ pub enum Rule {
     Escape,
 }
 
-/// Memory that is copied from what one node points to, to what another points to.
+/// Memory that is copied. It goes through an object of its own, so that n sources and m targets are n + m copies.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
-    /// From where.
-    pub from: Node,
-    /// To where.
-    pub to: Node,
+    /// The beginning of that object.
+    buffer: LocationId,
     /// How much, if that is known.
-    pub bytes: Option<u64>,
+    bytes: Option<u64>,
 }
 
 /// What is known of a function.
@@ -137,7 +136,7 @@ impl<'c, 'm> Solver<'c, 'm> {
         }
         let mut graph = Graph::new();
         let (escape, external) = (graph.add(), graph.add());
-        graph.insert(external, LocationId::EXTERNAL.0);
+        graph.insert(external, LocationId::EXTERNAL);
         graph.add_rule(escape, Rule::Escape);
         let slots = std::array::from_fn(|_| graph.add());
         Solver {
@@ -214,22 +213,23 @@ impl<'c, 'm> Solver<'c, 'm> {
             return known;
         }
         let node = self.graph.add();
-        self.graph.insert(node, location.0);
+        self.graph.insert(node, location);
         self.constants.insert(location, node);
         node
     }
 
-    /// Copies memory.
-    pub fn copy(&mut self, copy: Copy) {
+    /// Copies memory from what one node points to, to what another points to, so much if that is known.
+    pub fn copy(&mut self, from: Node, to: Node, bytes: Option<u64>) {
+        let buffer = self.memory.add(Object::new(ObjectKind::Buffer, bytes));
         let index = self.copies.len() as u32;
-        self.copies.push(copy);
-        self.rule(copy.from, Rule::CopyFrom(index));
-        self.rule(copy.to, Rule::CopyTo(index));
+        self.copies.push(Copy { buffer: self.memory.at(buffer, 0), bytes });
+        self.rule(from, Rule::CopyFrom(index));
+        self.rule(to, Rule::CopyTo(index));
     }
 
-    fn apply(&mut self, rule: Rule, locations: &BitSet) {
+    fn apply(&mut self, rule: Rule, locations: &LocationSet) {
         let mut places = Vec::new();
-        for location in locations.iter().map(LocationId) {
+        for location in locations.iter() {
             match rule {
                 Rule::Load(to, bytes) => {
                     self.readable(location, Some(bytes), &mut places);
@@ -249,23 +249,19 @@ impl<'c, 'm> Solver<'c, 'm> {
                 }
                 Rule::Shift(to, by) => {
                     let shifted = self.memory.shifted(location, by);
-                    self.graph.insert(to, shifted.0);
+                    self.graph.insert(to, shifted);
                 }
                 Rule::Blur(to) => {
-                    let any = self.memory.any(self.memory.location(location).object);
-                    self.graph.insert(to, any.0);
+                    let any = LocationId::any(self.memory.location(location).object);
+                    self.graph.insert(to, any);
                 }
                 Rule::CopyFrom(index) => {
-                    let Copy { to, bytes, .. } = self.copies[index as usize];
-                    for other in self.graph.set(to).clone().iter() {
-                        self.copy_between(location, LocationId(other), bytes);
-                    }
+                    let Copy { buffer, bytes } = self.copies[index as usize];
+                    self.copy_between(location, buffer, bytes);
                 }
                 Rule::CopyTo(index) => {
-                    let Copy { from, bytes, .. } = self.copies[index as usize];
-                    for other in self.graph.set(from).clone().iter() {
-                        self.copy_between(LocationId(other), location, bytes);
-                    }
+                    let Copy { buffer, bytes } = self.copies[index as usize];
+                    self.copy_between(buffer, location, bytes);
                 }
                 Rule::Call(call) => self.link(call, location),
                 Rule::Escape => self.let_escape(self.memory.location(location).object),
@@ -286,7 +282,7 @@ impl<'c, 'm> Solver<'c, 'm> {
                 self.graph.connect(all, self.escape);
                 if !self.memory.object(object).is_constant {
                     let into = self.into_of(object);
-                    self.graph.insert(into, LocationId::EXTERNAL.0);
+                    self.graph.insert(into, LocationId::EXTERNAL);
                 }
             }
         }
