@@ -6,6 +6,7 @@
 
 use super::bits::BitSet;
 use super::locations::{LocationId, LocationSet};
+use super::memory::ObjectId;
 use crate::epoch::graph::components;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -33,6 +34,8 @@ pub struct Graph<R> {
     order: Vec<u32>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
     is_queued: Vec<bool>,
+    /// Objects that a pointer to unknown code's memory stands for.
+    hidden: BitSet,
     edges: usize,
     /// Edges since the order was computed.
     new_edges: usize,
@@ -54,6 +57,7 @@ impl<R> Graph<R> {
             order: Vec::new(),
             queue: BinaryHeap::new(),
             is_queued: Vec::new(),
+            hidden: BitSet::default(),
             edges: 0,
             new_edges: 0,
             taken: 0,
@@ -84,6 +88,11 @@ impl<R> Graph<R> {
         self.edges + self.rules.iter().map(Vec::len).sum::<usize>()
     }
 
+    /// x
+    pub fn rule_histogram(&self) -> Vec<(usize, usize, usize)> {
+        let mut v: Vec<(usize, usize, usize)> = (0..self.len()).map(|n| (self.rules[n].len() * self.sets[n].len(), self.rules[n].len(), self.sets[n].len())).collect();
+        v.sort(); v.reverse(); let t: usize = v.iter().map(|x| x.0).sum(); v.truncate(8); v.push((t, 0, 0)); v
+    }
     /// The node that stands for it.
     pub fn find(&self, node: Node) -> Node {
         let mut at = node.0;
@@ -101,6 +110,9 @@ impl<R> Graph<R> {
     /// It may hold this.
     pub fn insert(&mut self, node: Node, member: LocationId) {
         let node = self.find(node);
+        if self.hidden.contains(member.object().0) && self.sets[node.index()].has_external() {
+            return;
+        }
         if self.sets[node.index()].insert(member) {
             self.pending[node.index()].insert(member);
             self.enqueue(node);
@@ -110,9 +122,21 @@ impl<R> Graph<R> {
     /// It may hold all of these.
     pub fn unite(&mut self, node: Node, members: &LocationSet) {
         let node = self.find(node);
-        if self.sets[node.index()].absorb(members, &mut self.pending[node.index()]) {
+        let (set, pending) = (&mut self.sets[node.index()], &mut self.pending[node.index()]);
+        let mut new = members.without(set);
+        if set.has_external() {
+            new = new.outside_of(&self.hidden);
+        }
+        if !new.is_empty() {
+            set.unite(&new);
+            pending.unite(&new);
             self.enqueue(node);
         }
+    }
+
+    /// From now on a pointer to unknown code's memory stands for one to this object, too.
+    pub fn hide(&mut self, object: ObjectId) {
+        self.hidden.insert(object.0);
     }
 
     /// What one may hold, the other may hold.
@@ -205,6 +229,12 @@ impl<R> Graph<R> {
                 let targets = self.next[at].iter().map(|to| self.parents[to as usize]);
                 self.next[at] = targets.filter(|&to| to as usize != at).collect();
                 self.edges += self.next[at].len();
+            }
+        }
+        for at in 0..self.len() {
+            if self.sets[at].has_external() {
+                self.sets[at] = self.sets[at].outside_of(&self.hidden);
+                self.pending[at] = self.pending[at].common(&self.sets[at]);
             }
         }
         self.queue.clear();
