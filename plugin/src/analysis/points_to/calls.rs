@@ -72,9 +72,9 @@ impl Solver<'_, '_> {
         self.calls.len() as u32 - 1
     }
 
-    /// A call may come to what is at a location.
-    pub fn link(&mut self, call: u32, location: LocationId) {
-        match self.memory.object(self.memory.location(location).object).kind {
+    /// A call may come to an object.
+    pub fn link(&mut self, call: u32, object: ObjectId) {
+        match self.memory.object(object).kind {
             ObjectKind::Function(function) => self.link_function(call, function),
             ObjectKind::External => self.link_unknown(call),
             _ => {}

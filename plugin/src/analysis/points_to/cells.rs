@@ -6,8 +6,9 @@
 //! flows to all words; all words flow to its node *all*, for those who read somewhere. So an object with n words has 2n
 //! edges and not n * n.
 
+use super::bits::BitSet;
 use super::graph::Node;
-use super::locations::LocationId;
+use super::locations::{LocationId, LocationSet};
 use super::memory::{Location, Map, ObjectId, ObjectKind, Offset, Set};
 use super::solver::Solver;
 
@@ -18,6 +19,9 @@ const MOST_WORDS: usize = 4096;
 /// An access to more words is one to the whole object.
 const MOST_AT_ONCE: u64 = 32;
 
+/// A store through a pointer to more objects makes their contents one.
+const MOST_APART: usize = 200;
+
 /// The nodes of all objects.
 #[derive(Debug, Default)]
 pub struct Cells {
@@ -25,6 +29,8 @@ pub struct Cells {
     copied: Set<(LocationId, LocationId, Option<u64>)>,
     /// Words that are still to be copied: doing so may make new words, which are copied in turn.
     to_copy: Vec<(CopyOut, Part, Node)>,
+    /// Objects whose contents are one.
+    mixed: BitSet,
 }
 
 /// What of an object is copied.
@@ -66,7 +72,7 @@ impl Solver<'_, '_> {
             found.push(self.external);
             return;
         }
-        if matches!(self.memory.object(object).kind, ObjectKind::Function(_)) {
+        if self.kinds.quiet.contains(object.0) {
             return;
         }
         match (offset, bytes) {
@@ -87,8 +93,7 @@ impl Solver<'_, '_> {
             found.push(self.escape);
             return;
         }
-        // Functions are constant, too.
-        if self.memory.object(object).is_constant {
+        if self.kinds.constant.contains(object.0) {
             return;
         }
         match (offset, bytes) {
@@ -99,6 +104,53 @@ impl Solver<'_, '_> {
                 }
             }
             _ => found.push(self.into_of(object)),
+        }
+    }
+
+    /// What is stored through a pointer to this many objects, nobody knows where in each, is in all of them; from now on
+    /// they hold the same. Else a program in which pointers are mixed up would have an edge for each pair of an access
+    /// and an object.
+    pub fn mix(&mut self, pointer: Node) {
+        let set = self.graph.set(pointer);
+        if set.any().len() <= MOST_APART {
+            return;
+        }
+        let mut objects = set.any().without(&self.kinds.constant).without(&self.cells.mixed);
+        objects = objects.without(&BitSet::of(ObjectId::EXTERNAL.0));
+        for object in objects.iter().map(ObjectId) {
+            let one = self.one_of(object).unwrap_or_else(|| self.make_one(object));
+            self.graph.connect(self.mixed, one);
+            self.graph.connect(one, self.mixed);
+            self.cells.objects.entry(object).or_default().one = Some(self.mixed);
+            self.cells.mixed.insert(object.0);
+        }
+    }
+
+    /// What is at these locations flows into a node; everything in the objects, if it is not known how much.
+    pub fn load(&mut self, from: &LocationSet, bytes: Option<u64>, to: Node) {
+        let any = from.any().without(&self.kinds.quiet);
+        if any.intersects(&self.cells.mixed) {
+            self.graph.connect(self.mixed, to);
+        }
+        let any = any.without(&self.cells.mixed);
+        let mut found = Vec::new();
+        for location in any.iter().map(|object| LocationId::any(ObjectId(object))).chain(from.at_offsets()) {
+            self.readable(location, bytes, &mut found);
+            found.drain(..).for_each(|place| self.graph.connect(place, to));
+        }
+    }
+
+    /// A node flows to these locations, or anywhere in the objects.
+    pub fn store(&mut self, to: &LocationSet, bytes: Option<u64>, from: Node) {
+        let any = to.any().without(&self.kinds.constant);
+        if any.intersects(&self.cells.mixed) {
+            self.graph.connect(from, self.mixed);
+        }
+        let any = any.without(&self.cells.mixed);
+        let mut found = Vec::new();
+        for location in any.iter().map(|object| LocationId::any(ObjectId(object))).chain(to.at_offsets()) {
+            self.writable(location, bytes, &mut found);
+            found.drain(..).for_each(|place| self.graph.connect(from, place));
         }
     }
 
@@ -210,11 +262,7 @@ impl Solver<'_, '_> {
         // Shifting more words than a few, or nobody knows how many, would fill objects with words.
         let is_small = bytes.is_some_and(|bytes| bytes <= MOST_AT_ONCE * WORD);
         match (source.offset, target.offset) {
-            _ if matches!(source_kind, ObjectKind::Function(_)) => {}
             (Offset::At(from), Offset::At(to)) if !is_external && (is_small || from == to) => {
-                if self.memory.object(target.object).is_constant {
-                    return;
-                }
                 let copy = CopyOut { from, to_object: target.object, to, bytes };
                 if let Some(one) = self.one_of(source.object) {
                     let is_word = self.memory.object(source.object).bytes.is_some_and(|bytes| bytes <= WORD);

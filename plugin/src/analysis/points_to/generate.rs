@@ -15,7 +15,7 @@ use super::memory::{Object, ObjectKind, Set};
 use super::solver::{Rule, Solver};
 use crate::epoch::graph::components;
 use crate::ir::code::{
-    Binary, BlockId, Call, Callee, Cast, Def, FuncId, Initial, InstData, InstId, Op, OpaqueId, Operand, Ty,
+    Binary, BlockId, Call, Callee, Cast, Def, FuncId, GlobalData, GlobalId, Initial, InstData, InstId, Op, OpaqueId, Operand, Ty,
 };
 
 /// What makes two expressions equal.
@@ -57,7 +57,7 @@ impl Solver<'_, '_> {
             function.name == "main" && !function.is_internal && !function.blocks.is_empty()
         });
         for (index, global) in code.globals.iter().enumerate() {
-            let object = self.object_of_global(crate::ir::code::GlobalId(index as u32));
+            let object = self.object_of_global(GlobalId(index as u32));
             for &(offset, operand) in &global.pointers {
                 if let Some(node) = self.operand(operand) {
                     let word = self.word_of(object, offset / 8);
@@ -68,8 +68,7 @@ impl Solver<'_, '_> {
                     }
                 }
             }
-            let is_elsewhere =
-                !global.is_internal && global.initial == Initial::Unknown && global.pointers.is_empty();
+            let is_elsewhere = is_elsewhere(global);
             if is_elsewhere {
                 if ["stdin", "stdout", "stderr"].contains(&global.name.as_str()) {
                     let into = self.into_of(object);
@@ -486,6 +485,11 @@ const DESTRUCTORS: &str = "llvm.global_dtors";
 
 fn is_list_of_functions(name: &str) -> bool {
     name == CONSTRUCTORS || name == DESTRUCTORS
+}
+
+/// Whether a variable is another module's.
+pub fn is_elsewhere(global: &GlobalData) -> bool {
+    !global.is_internal && global.initial == Initial::Unknown && global.pointers.is_empty()
 }
 
 /// In a block where exceptions land, what has only constants for operands is the landing pad.

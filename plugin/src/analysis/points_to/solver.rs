@@ -7,7 +7,7 @@
 use super::bits::BitSet;
 use super::calls::{CallSite, Runs};
 use super::cells::Cells;
-use super::generate::Key;
+use super::generate::{is_elsewhere, Key};
 use super::graph::{Graph, Node};
 use super::library::{Library, Slot};
 use super::locations::{LocationId, LocationSet};
@@ -59,6 +59,17 @@ pub struct FunctionState {
     pub variadic: Option<ObjectId>,
 }
 
+/// Objects of some kinds.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds {
+    /// In which no pointers are: functions, texts.
+    pub quiet: BitSet,
+    /// Which are not written.
+    pub constant: BitSet,
+    /// Which can be called: functions, unknown code.
+    pub called: BitSet,
+}
+
 /// The analysis at work.
 pub struct Solver<'c, 'm> {
     /// What is analysed.
@@ -81,8 +92,10 @@ pub struct Solver<'c, 'm> {
     pub runs: Map<InstId, Runs>,
     /// Functions that run at some time that no call says.
     pub floating: Vec<FuncId>,
-    /// By object.
+    /// Objects that unknown code may reach.
     pub escaped: BitSet,
+    /// Objects of some kinds.
+    pub kinds: Kinds,
     /// Whether each link of a call and a function was made.
     pub linked: Set<(u32, u32)>,
     /// Heap objects.
@@ -93,6 +106,8 @@ pub struct Solver<'c, 'm> {
     pub escape: Node,
     /// Points to unknown code's memory.
     pub external: Node,
+    /// What is in objects that are not told apart any more.
+    pub mixed: Node,
     /// What library functions keep.
     pub slots: [Node; Slot::COUNT],
     /// Nodes that point to one location.
@@ -134,8 +149,26 @@ impl<'c, 'm> Solver<'c, 'm> {
                 is_constant: global.is_constant,
             });
         }
+        let mut kinds = Kinds::default();
+        kinds.called.insert(ObjectId::EXTERNAL.0);
+        for (object, data) in (0..).zip(memory.objects()) {
+            let is_quiet = match data.kind {
+                ObjectKind::Function(_) => kinds.called.insert(object),
+                ObjectKind::Global(global) => {
+                    let global = &code.globals[global.index()];
+                    data.is_constant && global.pointers.is_empty() && !is_elsewhere(global)
+                }
+                _ => false,
+            };
+            if is_quiet {
+                kinds.quiet.insert(object);
+            }
+            if data.is_constant {
+                kinds.constant.insert(object);
+            }
+        }
         let mut graph = Graph::new();
-        let (escape, external) = (graph.add(), graph.add());
+        let [escape, external, mixed] = [graph.add(), graph.add(), graph.add()];
         graph.insert(external, LocationId::EXTERNAL);
         graph.add_rule(escape, Rule::Escape);
         let slots = std::array::from_fn(|_| graph.add());
@@ -150,11 +183,13 @@ impl<'c, 'm> Solver<'c, 'm> {
             runs: Map::default(),
             floating: Vec::new(),
             escaped: BitSet::default(),
+            kinds,
             linked: Set::default(),
             heap: Map::default(),
             by_value: Map::default(),
             escape,
             external,
+            mixed,
             slots,
             constants: Map::default(),
             keys: Map::default(),
@@ -207,6 +242,9 @@ impl<'c, 'm> Solver<'c, 'm> {
                 eprintln!("taken {} kinds {kinds:?} linked {fns} escaped {} top {:?}", self.graph.taken, self.escaped.len(), objs.iter().take(8).map(|&(o, c)| (self.memory.object(ObjectId(o)).kind, c)).collect::<Vec<_>>());
                 eprintln!("rules {:?}", self.graph.rule_histogram());
             }
+            if rules.iter().any(|rule| matches!(rule, Rule::Store(..) | Rule::StoreAll(_))) {
+                self.mix(node);
+            }
             for &rule in &rules {
                 self.apply(rule, &new);
             }
@@ -242,44 +280,43 @@ impl<'c, 'm> Solver<'c, 'm> {
         self.rule(to, Rule::CopyTo(index));
     }
 
-    fn apply(&mut self, rule: Rule, locations: &LocationSet) {
-        let mut places = Vec::new();
-        for location in locations.iter() {
-            match rule {
-                Rule::Load(to, bytes) => {
-                    self.readable(location, Some(bytes), &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(place, to));
-                }
-                Rule::LoadAll(to) => {
-                    self.readable(location, None, &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(place, to));
-                }
-                Rule::Store(from, bytes) => {
-                    self.writable(location, Some(bytes), &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(from, place));
-                }
-                Rule::StoreAll(from) => {
-                    self.writable(location, None, &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(from, place));
-                }
-                Rule::Shift(to, by) => {
+    /// Applies a rule to new members of its node's set. Large sets have mostly members that are anywhere in an object:
+    /// as far as possible these are taken together.
+    fn apply(&mut self, rule: Rule, new: &LocationSet) {
+        match rule {
+            Rule::Load(to, bytes) => self.load(new, Some(bytes), to),
+            Rule::LoadAll(to) => self.load(new, None, to),
+            Rule::Store(from, bytes) => self.store(new, Some(bytes), from),
+            Rule::StoreAll(from) => self.store(new, None, from),
+            Rule::Shift(to, by) => {
+                self.graph.unite(to, &LocationSet::anywhere_in(new.any().clone()));
+                for location in new.at_offsets() {
                     let shifted = self.memory.shifted(location, by);
                     self.graph.insert(to, shifted);
                 }
-                Rule::Blur(to) => {
-                    let any = LocationId::any(self.memory.location(location).object);
-                    self.graph.insert(to, any);
-                }
-                Rule::CopyFrom(index) => {
-                    let Copy { buffer, bytes } = self.copies[index as usize];
+            }
+            Rule::Blur(to) => self.graph.unite(to, &LocationSet::anywhere_in(new.objects())),
+            Rule::CopyFrom(index) => {
+                let Copy { buffer, bytes } = self.copies[index as usize];
+                for location in new.outside_of(&self.kinds.quiet).iter() {
                     self.copy_between(location, buffer, bytes);
                 }
-                Rule::CopyTo(index) => {
-                    let Copy { buffer, bytes } = self.copies[index as usize];
+            }
+            Rule::CopyTo(index) => {
+                let Copy { buffer, bytes } = self.copies[index as usize];
+                for location in new.outside_of(&self.kinds.constant).iter() {
                     self.copy_between(buffer, location, bytes);
                 }
-                Rule::Call(call) => self.link(call, location),
-                Rule::Escape => self.let_escape(self.memory.location(location).object),
+            }
+            Rule::Call(call) => {
+                for object in new.any().common(&self.kinds.called).iter() {
+                    self.link(call, ObjectId(object));
+                }
+            }
+            Rule::Escape => {
+                for object in new.objects().without(&self.escaped).iter() {
+                    self.let_escape(ObjectId(object));
+                }
             }
         }
     }
