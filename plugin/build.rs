@@ -8,6 +8,8 @@ fn main() {
     const PREFIX: &str = "LLVM_SYS_160_PREFIX";
     println!("cargo:rerun-if-env-changed={PREFIX}");
     println!("cargo:rerun-if-changed=cpp");
+    // Without pkg-config z3-sys says nothing to the linker. libLLVM loads the same libz3: no other may be linked.
+    println!("cargo:rustc-link-lib=dylib=z3");
     let prefix = PathBuf::from(env::var_os(PREFIX).unwrap_or_else(|| "/usr/lib/llvm-16".into()));
     let include = prefix.join("include");
     assert!(

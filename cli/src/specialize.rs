@@ -1,8 +1,7 @@
 //! `covsched specialize`: a program and one of its schedules become a program for that schedule alone (Wu, Ch. 4): bitcode
 //! that `covsched cc OUT.bc -o app` compiles, and that tells `covsched run` what it was made for.
 //!
-//! The program is taken as a whole ([`crate::whole_program`]). Data flow is not specialized yet, so `--control-only` has
-//! to be given: what is made must not change its meaning when that comes.
+//! The program is taken as a whole ([`crate::whole_program`]).
 
 use crate::elf::{self, Binary};
 use crate::failure::Failure;
@@ -13,14 +12,17 @@ use crate::run::OrderName;
 use crate::say::say;
 use crate::schedule_file::{self, ScheduleFile};
 use crate::whole_program::{describe, read_app};
+use covsched::ir::code::Summaries;
+use covsched::specialize::data::summaries;
 use covsched::specialize::driver::FLAG;
-use covsched::specialize::{specialize, Options, SpecializeError};
+use covsched::specialize::{specialize, DataOptions, Options, SpecializeError, Specialized};
 use covsched_core::schedule::legal;
 use covsched_core::ProgramId;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// What `specialize` takes.
 #[derive(clap::Args)]
@@ -43,6 +45,21 @@ pub struct Arguments {
     /// Leave guards out: for analyses, never to be run
     #[arg(long)]
     analysis_only: bool,
+    /// Let LLVM's optimizers have the result: smaller and faster, but accesses that race may be gone
+    #[arg(long, conflicts_with = "control_only")]
+    aggressive: bool,
+    /// Compare each constant with the value that it stands for, when the program runs: a test of covsched
+    #[arg(long, conflicts_with_all = ["control_only", "analysis_only"])]
+    check: bool,
+    /// Functions that stand for others while the program is analysed: lines `function = stand-in`
+    #[arg(long, value_name = "FILE", conflicts_with = "control_only")]
+    summaries: Option<PathBuf>,
+    /// Write what was found about values and accesses as JSON
+    #[arg(long, value_name = "FILE.json", conflicts_with = "control_only")]
+    facts: Option<PathBuf>,
+    /// Give the solver so much time in all
+    #[arg(long, value_name = "SECONDS", default_value_t = 45, conflicts_with = "control_only")]
+    solver_time: u64,
     /// Leave synchronizations alone whose file, function or call matches; may be given several times
     #[arg(long, value_name = "GLOB")]
     ignore_sites: Vec<String>,
@@ -56,11 +73,8 @@ pub struct Arguments {
 
 /// Specializes and writes.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    if !arguments.control_only {
-        return Err(Failure::bad("only control flow can be specialized so far: give --control-only"));
-    }
     let output = arguments.output.clone().unwrap_or_else(|| default_output(&arguments.app));
-    for place in std::iter::once(&output).chain(&arguments.stats) {
+    for place in std::iter::once(&output).chain(&arguments.stats).chain(&arguments.facts) {
         check_writable(place)?;
     }
     let progress = progress::spinner(format!("specializing {}", arguments.app.display()));
@@ -68,10 +82,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     legal::check(&file.schedule)
         .map_err(|fault| Failure::bad(format!("{} (not a legal order)", file.describe(&fault))))?;
     let program = read_app(&arguments.app)?;
+    let summaries = match &arguments.summaries {
+        Some(place) => summaries::read(&place.to_string_lossy()).map_err(Failure::bad)?,
+        None => Summaries::default(),
+    };
     let options = Options {
         order: arguments.order.into(),
         control_only: arguments.control_only,
         analysis_only: arguments.analysis_only,
+        data: DataOptions {
+            aggressive: arguments.aggressive,
+            check: arguments.check,
+            summaries,
+            wants_facts: arguments.facts.is_some(),
+            total_time: Duration::from_secs(arguments.solver_time),
+            ..DataOptions::default()
+        },
         ignore_sites: arguments.ignore_sites.clone(),
         program: executable_id(&arguments.app)?,
     };
@@ -79,13 +105,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let error = SpecializeError::Specialized;
         return Err(Failure::bad(format!("{}: {error}", arguments.app.display())));
     }
-    let stats = specialize(program.module(), &file.schedule, &options).map_err(|error| {
-        Failure::bad(demangle_all(&format!("{}: {}: {error}", arguments.app.display(), file.name)))
-    })?;
+    let Specialized { stats, mut facts } =
+        specialize(program.module(), &file.schedule, &options).map_err(|error| {
+            Failure::bad(demangle_all(&format!("{}: {}: {error}", arguments.app.display(), file.name)))
+        })?;
     program.verify().map_err(|error| describe(&error))?;
     write(&output, &program.bitcode())?;
     if let Some(place) = &arguments.stats {
         write(place, stats.json().as_bytes())?;
+    }
+    if let Some(place) = &arguments.facts {
+        write(place, facts.json().as_bytes())?;
     }
     progress.finish_and_clear();
     if arguments.verbose {

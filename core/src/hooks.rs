@@ -255,8 +255,11 @@ macro_rules! for_each_cxx_hook {
 /// - `epoch_enter`: after that call; `left` is what leave gave. Not called where the call is unwound: the thread is back
 ///   when its derived calls are fewer than at the leave, and until then for the length of each hook and marker.
 /// - `not_covered`: in a program that was specialized for a schedule, where the schedule is left: ends the process.
-///   `expected` is the synchronization that the schedule has next, `text` says so (`OP at FILE:LINE (FUNCTION)`, a C
-///   string), `thread` is the thread's number in the schedule, -1 in code that threads share.
+///   `expected` is the synchronization that the schedule has next (0 where a value is), `text` says so (`OP at FILE:LINE (FUNCTION)`, a C
+///   string; or `the value 2 at FILE:LINE (FUNCTION)`), `thread` is the thread's number in the schedule, -1 in code
+///   that threads share.
+/// - `claim_failed`: in a program that checks what its specialization concluded: a value, `seen`, is not the one that it
+///   was `claimed` to be. `text` says which value, a C string. Ends the process: it is a bug of covsched.
 #[macro_export]
 macro_rules! for_each_marker {
     ($callback:ident) => {
@@ -273,6 +276,7 @@ macro_rules! for_each_marker {
             epoch_leave() -> int;
             epoch_enter(left: int) -> void;
             not_covered(expected: site, text: ptr, thread: int) -> never;
+            claim_failed(seen: ulong, claimed: ulong, text: ptr) -> never;
         }
     };
 }

@@ -6,8 +6,8 @@ into a schedule file; for enforcing what `covsched run` does before, when it tur
 is recorded once for its enforced runs, which must follow that schedule to its end. Epochs are measured with a build of
 their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. They are a part of
 their own, so that each part can be measured again without the others; the speed of specialization (specialize_speed.py)
-is the third. The reports go to standard output and to docs/benchmarks.md, docs/benchmarks-epochs.md and
-docs/benchmarks-specialize.md.
+is the third, and what data flow finds and takes (specialize_data.py) the fourth. The reports go to standard output and to
+docs/benchmarks.md, docs/benchmarks-epochs.md, docs/benchmarks-specialize.md and docs/benchmarks-data.md.
 """
 
 import argparse
@@ -22,12 +22,14 @@ import tempfile
 import time
 
 import report
+import specialize_data
 import specialize_speed
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 INSTALL = pathlib.Path(os.environ.get("COVSCHED_INSTALL") or ROOT / "target" / "install")
 COVSCHED = INSTALL / "bin" / "covsched"
+PLUGIN = INSTALL / "lib" / "covsched" / "libcovsched.so"
 
 # Size: for the time. Small: for the instruction counts, with 1 thread, fifty times slower.
 Program = collections.namedtuple("Program", "name size small")
@@ -174,8 +176,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
     parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
-    parser.add_argument("--part", choices=["main", "epochs", "specialize"], help="measure only this part")
+    parser.add_argument("--part", choices=["main", "epochs", "specialize", "data"], help="measure only this part")
     parser.add_argument("--only", help="one program; nothing is written")
+    parser.add_argument("--bitcode", nargs="*", default=[], help="large programs for the points-to analysis, with part data")
     parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
     options = parser.parse_args()
     programs = [p for p in PROGRAMS if options.only in (None, p.name)]
@@ -194,6 +197,12 @@ def main():
         rows = specialize_speed.measure(COVSCHED, min(options.repetitions, SPECIALIZE_REPETITIONS), options.only)
         if rows:
             publish("benchmarks-specialize.md", specialize_speed.write(rows, ROOT), options)
+            is_done = True
+    if options.part in (None, "data"):
+        rows = specialize_data.measure(COVSCHED, min(options.repetitions, SPECIALIZE_REPETITIONS), options.only)
+        if rows:
+            points_to = specialize_data.measure_points_to(PLUGIN, options.bitcode)
+            publish("benchmarks-data.md", specialize_data.write(rows, points_to, ROOT), options)
             is_done = True
     if not is_done:
         sys.exit(f"no program {options.only}")

@@ -8,6 +8,10 @@ How that is kept: locks have ranks and are taken in their order; whoever waits f
 all workers pass the same number of barriers; loops have bounds; `x` decides what a thread does, and follows from
 inputs 0 to 2 and the thread's number; input 3 goes into sums only, so that it never changes the schedule.
 
+For data flow, values go from thread to thread in ways that the output does not show: numbers taken under a lock, of which each
+marks a place of its own; a value that whoever comes first puts there, and that is the same for all; what neighbours wrote
+before a barrier; parts of an array by the worker's number; fields of several widths that main has set.
+
     random_programs.py --seed 7 --out DIR     writes DIR/random7.c or .cpp, prints its inputs
     random_programs.py --count 300            prints how many of so many programs have each feature
 """
@@ -31,6 +35,9 @@ static u64 sums[10];
 struct worker {
   u64 id;
   u64 result;
+  unsigned char tag;
+  short kind;
+  int size;
 };
 typedef u64 (*step)(struct worker *, u64, int);
 
@@ -39,6 +46,34 @@ static u64 scramble(u64 x) {
   x *= 0x9e3779b97f4a7c15ul;
   return x ^ (x >> 29);
 }
+
+// What main has set before there are threads.
+static struct {
+  signed char small;
+  unsigned short middle;
+  int scale;
+  long wide;
+} settings;
+static int threads;
+
+enum { CELLS = 48, SLOTS = 64 };
+static u64 cells[CELLS], board[4][4];
+static int tickets, slots[SLOTS], is_settled, settled, handed;
+static pthread_mutex_t ticket_lock = PTHREAD_MUTEX_INITIALIZER, settle_lock = PTHREAD_MUTEX_INITIALIZER;
+
+struct parcel {
+  char mark;
+  u64 weight;
+  unsigned short count;
+};
+
+static void pack(struct parcel *parcel, u64 weight, int count) {
+  parcel->mark = 'p';
+  parcel->weight = weight;
+  parcel->count = (unsigned short)count;
+}
+
+static u64 unpack(const struct parcel *parcel) { return parcel->weight * parcel->count + (u64)parcel->mark; }
 
 static u64 plain_work(u64 x) {
   u64 sum = x;
@@ -123,6 +158,8 @@ static void close_queue() {
 
 # Ranks of what is taken: a thread that holds one takes only higher ones.
 MUTEXES, RWLOCKS, SEMAPHORES, SPINS, STD_MUTEXES = range(0, 3), range(3, 5), range(5, 7), range(7, 8), range(8, 10)
+# Locks under which no other is taken.
+LEAF = 10
 FREE, NOTHING = -1, 1 << 30
 
 
@@ -177,6 +214,8 @@ class Place:
 class Generator:
     def __init__(self, seed):
         self.random = random.Random(seed)
+        # For data flow: what it adds does not change what else is chosen.
+        self.data = random.Random(f"data {seed}")
         self.seed = seed
         self.cxx = self.random.random() < 0.5
         self.features = collections.Counter()
@@ -248,6 +287,8 @@ class Generator:
     def block(self, place, most=3):
         lines = []
         for _ in range(self.random.randint(1, most)):
+            if self.data.random() < 0.3:
+                lines += self.data.choice([self.ticket, self.settle, self.fields, self.widths, self.parcel, self.aliases])(place)
             lines += self.statement(place)
         return ["  " + line for line in lines]
 
@@ -262,6 +303,54 @@ class Generator:
             if lines:
                 return lines
         return [self.arithmetic()]
+
+    # Statements for data flow: each gives lines.
+
+    def ticket(self, place):
+        """A number under a lock: who gets which is the schedule's, and all do the same with it."""
+        if not self.charge(place, 2, LEAF):
+            return []
+        self.note("ticket")
+        ticket = self.new_name("ticket")
+        return ["pthread_mutex_lock(&ticket_lock);", f"int {ticket} = tickets++;", "pthread_mutex_unlock(&ticket_lock);",
+                f"if ({ticket} < SLOTS)", f"  slots[{ticket}] = 7 * {ticket} + 1;"]
+
+    def settle(self, place):
+        """Whoever comes first sets a value; it is the same for all."""
+        if not self.charge(place, 2, LEAF):
+            return []
+        self.note("settled value")
+        return ["pthread_mutex_lock(&settle_lock);", "if (!is_settled) {", "  is_settled = 1;", "  settled = 17;", "}",
+                "x += (u64)settled;", "pthread_mutex_unlock(&settle_lock);"]
+
+    def fields(self, place):
+        self.note("fields")
+        return [self.data.choice(["x += (u64)settings.small;", "x ^= settings.middle;", "x += (u64)settings.scale;",
+                                  "if (settings.scale == 12)\n  x += 3;", "x += (u64)settings.wide;", "x += w->tag;",
+                                  "x += (u64)w->kind;", "if (w->size > 30)\n  x ^= 5;", "x += (u64)threads;"])]
+
+    def widths(self, place):
+        self.note("widths")
+        number = self.data.randint(2, 9)
+        return [self.data.choice([f"x += (u64)(short)(x * {number});", f"x += (u64)((signed char)x >> {number % 5});",
+                                  f"x ^= (u64)((int)(x % 1000) - 500) / {number};",
+                                  f"x += (u64)(((int)(x % 1000) - 500) / -{number});",
+                                  f"x += (u64)(((int)(x % 1000) - 500) % {number});",
+                                  f"x ^= (x << {number * 7}) >> {number * 5};", f"x += (unsigned char)(x + {number});",
+                                  f"if ((unsigned short)x / {number} > 6000)\n  x += 9;"])]
+
+    def parcel(self, place):
+        self.note("through callees")
+        parcel, count = self.new_name("parcel"), self.data.randint(1, 9)
+        return [f"struct parcel {parcel};", f"pack(&{parcel}, x & 255, {count});", f"if ({parcel}.count == {count})",
+                f"  x += unpack(&{parcel});"]
+
+    def aliases(self, place):
+        self.note("aliases")
+        pair = self.new_name("pair")
+        value = self.data.randint(1, 99)
+        return [f"int {pair}[3] = {{1, 2, 3}};", f"int *{pair}_one = &{pair}[x & 1];", f"*{pair}_one = {value};",
+                f"x += (u64)({pair}[0] * 5 + {pair}[2]);"]
 
     def rank_in(self, place, ranks):
         fitting = [rank for rank in ranks if rank > place.held]
@@ -530,19 +619,36 @@ class Generator:
         """A phase with barriers, the same number in every worker."""
         rounds = self.bound()[0]
         self.note("barrier")
+        exchanges = self.data.random() < 0.7
+        self.note("exchange at barriers") if exchanges else None
 
         def phase(place):
             body = self.block(place.inside(times=LOOP_MOST, may_return=False), 2)
             round_ = self.new_name("round")
             place.function.cost += 2 * LOOP_MOST
+            # All workers or none: what is read was written.
+            give, take = [], []
+            if exchanges:
+                give = [f"    board[{round_}][w->id] = x * 3 + {round_};"]
+                take = [f"    x += board[{round_}][(w->id + 1) % (u64)threads];"]
             return [f"  for (int {round_} = 0; {round_} < {rounds}; {round_}++) {{", *("  " + line for line in body),
-                    "    pthread_barrier_wait(&barrier);", "  }"]
+                    *give, "    pthread_barrier_wait(&barrier);", *take, "  }"]
         return phase
 
     def gate(self, place):
         self.note("semaphore as signal")
         place.function.cost += 1
-        return ["  sem_wait(&gate);"]
+        return ["  sem_wait(&gate);", "  x += (u64)handed;"]
+
+    def partition(self):
+        """A phase in which each worker writes its part of the cells: a block, or every nth."""
+        self.note("partition")
+        if self.data.random() < 0.5:
+            loop = "for (int i = CELLS * (int)w->id / threads; i < CELLS * ((int)w->id + 1) / threads; i++)"
+        else:
+            loop = "for (int i = (int)w->id; i < CELLS; i += threads)"
+        change = self.data.choice(["cells[i] += x + (u64)in[3];", "cells[i] = x ^ (cells[i] + 1);"])
+        return lambda place: [f"  {loop}", f"    {change}"]
 
     def generate(self):
         self.kinds = []
@@ -561,6 +667,8 @@ class Generator:
         phases += [self.gate] if uses_gate else []
         phases += [self.consumer()] if uses_queue else []
         phases += [lambda place: self.block(place, 2)] if self.chance(0.5) else []
+        if self.data.random() < 0.6:
+            phases.insert(self.data.randint(0, len(phases)), self.partition())
         several = self.chance(0.4)
         if several:
             self.note("two thread functions")
@@ -611,7 +719,7 @@ class Generator:
             items = self.pick(["4", "in[1] % 5", "3 + in[2] % 3"])
             produce = [f"  for (int i = 0; i < {items}; i++)", "    put(i * 7 + in[1]);", "  close_queue();"]
         if uses_gate:
-            produce = ["  for (int i = 0; i < threads; i++)", "    sem_post(&gate);", *produce]
+            produce = ["  handed = in[0] + 4;", "  for (int i = 0; i < threads; i++)", "    sem_post(&gate);", *produce]
         start = workers[0].name if len(workers) == 1 else f"(i % 2 ? {workers[0].name} : {workers[1].name})"
         if self.cxx and self.chance(0.5):
             self.note("std::thread")
@@ -627,14 +735,20 @@ class Generator:
             own_lines = ["  struct worker me = {7, 0};", "  u64 x = (u64)in[1];", *own_lines, "  sums[7] += x + me.result;"]
         end = self.pick(["  return 0;", "  return (int)(total & 31);", "  exit((int)(total & 31));"])
         main = ["", "int main(int count, char **arguments) {", "  for (int i = 0; i < 4 && i + 1 < count; i++)",
-                "    in[i] = atoi(arguments[i + 1]);", f"  const int threads = {count};",
+                "    in[i] = atoi(arguments[i + 1]);", f"  threads = {count};",
+                "  settings.small = -5;", "  settings.middle = 40000;", "  settings.scale = 12;",
+                f"  settings.wide = {self.data.choice(['-7000000000', 'in[1] * 3'])};",
                 "  static struct worker workers[4];", declare,
                 "  sem_init(&sem0, 0, 1);", "  sem_init(&sem1, 0, 1);", "  sem_init(&gate, 0, 0);",
                 "  pthread_spin_init(&spin0, 0);", "  pthread_barrier_init(&barrier, 0, (unsigned)threads);",
-                "  for (int i = 0; i < threads; i++) {", "    workers[i].id = (u64)i;", *create, "  }", *produce,
+                "  for (int i = 0; i < threads; i++) {", "    workers[i].id = (u64)i;",
+                "    workers[i].tag = (unsigned char)(200 + i);", "    workers[i].kind = (short)(i - 3);",
+                f"    workers[i].size = {self.data.choice(['31', 'in[2] * 10', '29 + i'])};", *create, "  }", *produce,
                 "  for (int i = 0; i < threads; i++)", join]
         main += ["  {", *own_lines, "  }"] if own_lines else []
-        main += ["  pthread_barrier_destroy(&barrier);", "  u64 total = 0;", "  for (int i = 0; i < 10; i++) {",
+        main += ["  pthread_barrier_destroy(&barrier);", "  u64 total = 0, marks = 0;", "  for (int i = 0; i < CELLS; i++)",
+                 "    total = scramble(total + cells[i]);", "  for (int i = 0; i < SLOTS; i++)", "    marks += (u64)slots[i];",
+                 '  printf("%lu %d %lu\\n", total, tickets, marks);', "  for (int i = 0; i < 10; i++) {",
                  '    printf("sum %d %lu\\n", i, sums[i]);', "    total = scramble(total + sums[i]);", "  }",
                  "  for (int i = 0; i < threads; i++)", '    printf("worker %d %lu\\n", i, workers[i].result);', end, "}"]
         return "\n".join([self.head(uses_queue), made, *main, ""])
@@ -646,7 +760,8 @@ class Generator:
         lines = [f"// Made by random_programs.py, seed {self.seed}."]
         # Not all programs use all of them.
         lines += includes + ["#pragma clang diagnostic ignored \"-Wunused-variable\"",
-                             "#pragma clang diagnostic ignored \"-Wunused-function\"", PRELUDE,
+                             "#pragma clang diagnostic ignored \"-Wunused-function\"",
+                             "#pragma clang diagnostic ignored \"-Wmissing-field-initializers\"", PRELUDE,
                              "static const u64 fixed[4] = {3, 1, 4, 1};"]
         lines += [f"static pthread_mutex_t mutex{n} = PTHREAD_MUTEX_INITIALIZER;" for n in range(len(MUTEXES))]
         lines += [f"static pthread_rwlock_t rwlock{n} = PTHREAD_RWLOCK_INITIALIZER;" for n in range(len(RWLOCKS))]

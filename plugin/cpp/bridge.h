@@ -327,6 +327,7 @@ LLVMValueRef cov_clone_declare(CovTemplate *copy, CovText name, int32_t thread, 
 /// Where an edge goes: a node's number doubled, or a trap's doubled and one.
 typedef uint32_t CovEdge;
 constexpr CovEdge COV_NO_EDGE = UINT32_MAX;
+constexpr uint32_t COV_NO_ITEM = UINT32_MAX;
 
 enum CovNodeFlags : uint8_t {
   COV_GIVES_FLAG = 1 << 0,    // `callee` takes one
@@ -352,6 +353,7 @@ struct CovNode {
   CovEdge otherwise;          // if the pointer is not `only_if`
   CovEdge not_done;           // in place of the first edge, if the flag is not set
   CovEdge escape;             // where exceptions go that its calls would let out of the function
+  uint32_t item;              // the call is this item of its frame, for !covsched.item; COV_NO_ITEM if it is none
   uint8_t flags;              // CovNodeFlags
 };
 
@@ -390,6 +392,84 @@ CovCode *cov_code_new(LLVMModuleRef module);
 void cov_code_drop(CovCode *code);
 /// The next record, as code.h says, valid until the next call; null after the last.
 const uint64_t *cov_code_next(CovCode *code, size_t *count);
+
+// --- What data-flow specialization does ---------------------------------------------------------------------
+
+/// The function whose copy a call may have for itself: called by name, defined here and nowhere else, no frame's clone, not
+/// on the way to the call. Null if there is none.
+LLVMValueRef cov_callee_to_copy(LLVMValueRef call);
+/// Lets a call call a clone of what it called.
+void cov_call_clone(LLVMValueRef call, LLVMValueRef clone);
+/// In instructions, without those of debug info.
+size_t cov_size(LLVMValueRef function);
+/// Puts locals into registers, where their address is not used otherwise. False if nothing changed.
+bool cov_promote_locals(LLVMValueRef function);
+
+enum CovConstantKind : uint8_t { COV_CONSTANT_INT, COV_CONSTANT_NULL, COV_CONSTANT_ADDRESS, COV_CONSTANT_FUNCTION };
+
+struct CovConstant {
+  LLVMValueRef global;        // the variable or function
+  uint64_t number;            // an integer of the value's width, or how many bytes into the variable
+  CovConstantKind kind;
+};
+
+enum CovKeep : uint8_t {
+  COV_KEEP_NOTHING,
+  COV_KEEP_CHECK,             // the hook says what was expected, if the register is another
+  COV_KEEP_CLAIM,             // the hook says what was claimed
+};
+
+constexpr int32_t COV_OWN_THREAD = INT32_MIN;
+
+struct CovKept {
+  LLVMValueRef hook;          // covsched_not_covered or covsched_claim_failed
+  CovText text;
+  int32_t thread;             // -1: none; COV_OWN_THREAD: whose clone it is
+  CovKeep keep;
+};
+
+/// Puts a constant in the place of an instruction's result or a parameter, except in checks of it. False if nothing
+/// changed: no use, or a value that cannot be this constant or cannot be checked.
+bool cov_replace_uses(LLVMValueRef value, const CovConstant *with, const CovKept *keep);
+
+struct CovFolded {
+  uint64_t values;            // instructions in whose place others, or constants, are used
+  uint64_t branches;          // and switches, that go one way
+  uint64_t blocks_removed;    // that control does not reach
+  uint64_t merged;            // blocks that follow another alone
+};
+
+/// What follows from constants. No access to memory that may execute is removed.
+void cov_fold(LLVMValueRef function, CovFolded *done);
+
+struct CovUnrollLimits {
+  uint64_t instructions;      // that one loop may become
+  uint64_t growth;            // that all may become
+  uint32_t trips;
+};
+
+/// A loop that is gone.
+struct CovUnrolledLoop {
+  CovLocation place;          // where it stood in the source
+  uint32_t trips;
+};
+
+/// Unrolls loops that run a constant number of times, without items in them.
+void cov_unroll_constant(LLVMValueRef function, const CovUnrollLimits *limits,
+                         void (*visit)(void *, const CovUnrolledLoop *), void *context);
+
+/// Runs LLVM's optimizer, which assumes that there are no data races. Calls of hooks are neither merged nor copied.
+void cov_optimize(LLVMModuleRef module);
+/// A variable by its linkage name; null if there is none.
+LLVMValueRef cov_variable(LLVMModuleRef module, CovText name);
+
+// --- Numbers ------------------------------------------------------------------------------------------------
+
+struct CovNumbers;
+CovNumbers *cov_numbers_new();
+void cov_numbers_drop(CovNumbers *numbers);
+/// The value's number: the same as long as the value is there, and no other value's, even later.
+uint64_t cov_number_of(CovNumbers *numbers, LLVMValueRef value);
 
 // --- Counting -----------------------------------------------------------------------------------------------
 

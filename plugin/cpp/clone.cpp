@@ -17,10 +17,12 @@
 #include "llvm/Transforms/Utils/Local.h"
 #include "shared.h"
 #include "template.h"
+#include "trap.h"
 
 using namespace llvm;
 using covsched::CloneMark;
 using covsched::DebugInfo;
+using covsched::ItemMark;
 using covsched::None;
 using covsched::Piece;
 using covsched::Step;
@@ -194,14 +196,8 @@ private:
       auto *Mark = Clone.getMetadata(CloneMark);
       auto *Thread = cast<ConstantAsMetadata>(Mark->getOperand(1))->getValue();
       auto *Hook = unwrap<Function>(Body.not_covered);
-      CallInst *Call =
-          Builder.CreateCall(Hook->getFunctionType(), Hook,
-                             {Builder.getInt64(Body.traps[Trap].expected), textOf(Body.traps[Trap]), Thread});
-      Call->setAttributes(Hook->getAttributes());
-      Call->setDoesNotReturn();
-      Call->setDoesNotThrow();
-      Call->addFnAttr(Attribute::Cold);
-      Call->addFnAttr(Attribute::NoMerge);
+      covsched::callTrap(Builder, *Hook,
+                         {Builder.getInt64(Body.traps[Trap].expected), textOf(Body.traps[Trap]), Thread});
     }
     Builder.CreateUnreachable();
     return Block;
@@ -209,15 +205,7 @@ private:
 
   /// One constant for each synchronization that is expected somewhere.
   Constant *textOf(const CovTrap &Trap) {
-    std::string Name = ("covsched.expected." + Twine::utohexstr(Trap.expected)).str();
-    Constant *Text = ConstantDataArray::getString(Context, str(Trap.text));
-    GlobalVariable *Known = T.M.getNamedGlobal(Name);
-    if (Known && Known->hasInitializer() && Known->getInitializer() == Text)
-      return Known;
-    auto *G = new GlobalVariable(T.M, Text->getType(), true, GlobalValue::PrivateLinkage, Text, Name);
-    G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-    G->setAlignment(Align(1));
-    return G;
+    return covsched::textConstant(T.M, "covsched.expected." + Twine::utohexstr(Trap.expected), str(Trap.text));
   }
 
   BasicBlock *targetOf(CovEdge Edge, BasicBlock *From) {
@@ -544,6 +532,11 @@ private:
   /// Makes a copied call do what the node says. Returns the block in which it then stands.
   BasicBlock *direct(const CovNode &Told, const Step &S, CallBase *Call) {
     BasicBlock *Block = Call->getParent();
+    // First of all: what takes the call's place below has its metadata.
+    if (Told.item != COV_NO_ITEM) {
+      auto *Number = ConstantInt::get(Type::getInt32Ty(Context), Told.item);
+      Call->setMetadata(ItemMark, MDNode::get(Context, ConstantAsMetadata::get(Number)));
+    }
     if (Told.start)
       Block = startThread(Told, *Call);
     if (Told.only_if) {
@@ -553,15 +546,7 @@ private:
     }
     if (!Told.callee)
       return Block;
-    Call->setMetadata(LLVMContext::MD_callees, nullptr);
-    // What was known of the original need not hold of one that may come to a trap.
-    Call->setMetadata(LLVMContext::MD_prof, nullptr);
-    Call->removeFnAttr(Attribute::Memory);
-    Call->removeFnAttr(Attribute::WillReturn);
-    Call->removeFnAttr(Attribute::NoSync);
-    Call->removeFnAttr(Attribute::AllocKind);
-    Call->removeFnAttr(Attribute::AllocSize);
-    Call->setCalledOperand(unwrap(Told.callee));
+    covsched::callClone(*Call, *unwrap<Function>(Told.callee));
     if (Told.flags & COV_GIVES_FLAG)
       Now[S.Value] = giveFlag(Told, *Call, *unwrap<Function>(Told.callee));
     return Block;

@@ -73,6 +73,16 @@ void covsched::cleanPhis(ArrayRef<PHINode *> Phis) {
     }
 }
 
+void covsched::callClone(CallBase &Call, Function &Clone) {
+  Call.setMetadata(LLVMContext::MD_callees, nullptr);
+  Call.setMetadata(LLVMContext::MD_prof, nullptr);
+  // What was known of the original need not hold of one that may come to a trap.
+  for (Attribute::AttrKind Kind : {Attribute::Memory, Attribute::WillReturn, Attribute::NoSync, Attribute::AllocKind,
+                                   Attribute::AllocSize})
+    Call.removeFnAttr(Kind);
+  Call.setCalledOperand(&Clone);
+}
+
 CallBase *covsched::withArgument(CallBase &Call, Function &Callee, Value &Last) {
   FunctionType *Own = Call.getFunctionType();
   unsigned At = std::min(Callee.getFunctionType()->getNumParams() - 1, Call.arg_size());

@@ -6,7 +6,8 @@
 //
 //   module    function* variable* opaques
 //   function  value text flags [clone: text thread frame]
-//   variable  text bytes flags [bytes: count, words] (offset operand)* ; the flags say what the initializer is
+//   variable  text bytes flags [bytes: count, words] (offset operand)* (offset end)*; the flags say what the initializer
+//             is, the ranges are undefined
 //   body      function (value type)* block* loop* opaques
 //   block     flags idom+1 loop+1 next* instruction*
 //   loop      header parent+1 block* bound (register start step)*

@@ -189,6 +189,7 @@ struct Initializer {
   uint64_t Size;
   bool Known;
   SmallVector<std::pair<uint64_t, const Constant *>, 8> Pointers;
+  SmallVector<std::pair<uint64_t, uint64_t>, 4> Undefined;
 
   uint8_t *at(uint64_t Offset) { return reinterpret_cast<uint8_t *>(Bytes.data()) + Offset; }
 
@@ -200,11 +201,11 @@ struct Initializer {
 
   void fill(const Constant *C, uint64_t Offset) {
     if (isa<UndefValue>(C)) {
-      Known = false;
-    } else if (auto *Number = dyn_cast<ConstantFP>(C)) {
-      integer(Number->getValueAPF().bitcastToAPInt(), Offset);
+      Undefined.push_back({Offset, Offset + DL.getTypeStoreSize(C->getType())});
     } else if (C->isNullValue()) {
       return;
+    } else if (auto *Number = dyn_cast<ConstantFP>(C)) {
+      integer(Number->getValueAPF().bitcastToAPInt(), Offset);
     } else if (auto Int = integerOf(C)) {
       integer(*Int, Offset);
     } else if (auto *Data = dyn_cast<ConstantDataSequential>(C)) {
@@ -242,7 +243,7 @@ void CodeWriter::variable(const GlobalVariable &G) {
   uint64_t Flags = flag(G.isConstant(), CODE_CONSTANT) | flag(G.hasLocalLinkage(), CODE_VARIABLE_INTERNAL) |
                    flag(G.isThreadLocal(), CODE_THREAD_LOCAL);
   auto Simplified = [this](const Constant *C) { return simplified(C); };
-  Initializer Initial = {DL, Simplified, {}, Size, false, {}};
+  Initializer Initial = {DL, Simplified, {}, Size, false, {}, {}};
   if (G.hasInitializer()) {
     Initial.Known = G.hasDefinitiveInitializer() && G.hasUniqueInitializer() && DL.isLittleEndian();
     bool IsNull = G.getInitializer()->isNullValue();
@@ -264,6 +265,11 @@ void CodeWriter::variable(const GlobalVariable &G) {
   for (auto [Offset, Pointer] : Initial.Pointers) {
     put(Offset);
     operand(Pointer);
+  }
+  put(Initial.Undefined.size());
+  for (auto [Offset, End] : Initial.Undefined) {
+    put(Offset);
+    put(End);
   }
 }
 

@@ -11,20 +11,16 @@
 #include "template.h"
 
 #include "llvm-c/Core.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/EHPersonalities.h"
-#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
-#include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include "promote.h"
 
 using namespace llvm;
 using covsched::None;
@@ -105,15 +101,6 @@ void dropIdentities(Function &F) {
     if (isa<NoAliasScopeDeclInst>(I) || isa<DbgAssignIntrinsic>(I))
       I.eraseFromParent();
   }
-}
-
-void promoteLocals(Function &F) {
-  FunctionAnalysisManager FAM;
-  FAM.registerPass([] { return PassInstrumentationAnalysis(); });
-  FAM.registerPass([] { return DominatorTreeAnalysis(); });
-  FAM.registerPass([] { return AssumptionAnalysis(); });
-  FAM.registerPass([] { return TargetIRAnalysis(); });
-  SROAPass(SROAOptions::PreserveCFG).run(F, FAM);
 }
 
 /// A block of its own for static allocas, with the variables that live in them. Returns its terminator.
@@ -451,7 +438,7 @@ CovTemplate *cov_template_new(LLVMValueRef function, CovObstacle *reason, LLVMVa
   T->Copy = copyOf(F);
   EliminateUnreachableBlocks(*T->Copy);
   dropIdentities(*T->Copy);
-  promoteLocals(*T->Copy);
+  covsched::promoteLocals(*T->Copy);
   return T;
 }
 

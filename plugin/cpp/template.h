@@ -38,6 +38,9 @@ constexpr uint32_t None = UINT32_MAX;
 /// Names the function that a clone was made from, the thread and the frame.
 constexpr const char *CloneMark = "covsched.clone";
 
+/// Says of a call in a frame's clone which of the frame's items it is.
+constexpr const char *ItemMark = "covsched.item";
+
 /// A block, and the block between an invoke and its normal successor, where the result is stored.
 struct Piece {
   llvm::BasicBlock *Block;

@@ -5,7 +5,9 @@
 // in the pipeline does that better. A loop that cannot be unrolled is found before anything is changed, so that a
 // function in which none can be stays as it is.
 
-#include "bridge.h"
+#include "unroll.h"
+
+#include "analyses.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
@@ -20,8 +22,6 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/IR/PassManager.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/SROA.h"
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/LoopRotationUtils.h"
@@ -43,23 +43,6 @@ constexpr const char *Disabled = "llvm.loop.unroll.disable";
 /// As LLVM's own limit for `#pragma unroll`. Loops around unrolled loops grow with each level.
 constexpr size_t MostInstructions = 16 * 1024;
 
-/// All analyses that LLVM's transformations ask for. Made once a function, so that nothing is stale.
-struct Analyses {
-  LoopAnalysisManager Loops;
-  FunctionAnalysisManager Functions;
-  CGSCCAnalysisManager Components;
-  ModuleAnalysisManager Modules;
-
-  Analyses() {
-    PassBuilder Builder;
-    Builder.registerModuleAnalyses(Modules);
-    Builder.registerCGSCCAnalyses(Components);
-    Builder.registerFunctionAnalyses(Functions);
-    Builder.registerLoopAnalyses(Loops);
-    Builder.crossRegisterProxies(Loops, Functions, Components, Modules);
-  }
-};
-
 /// A loop to unroll.
 struct Candidate {
   CovLoopToUnroll Asked;
@@ -68,58 +51,14 @@ struct Candidate {
   uint32_t Times;
 };
 
-CovUnrolled functionObstacle(const Function &F) {
-  if (F.hasOptNone())
-    return COV_LEFT_OPTNONE;
-  if (F.isPresplitCoroutine())
-    return COV_LEFT_COROUTINE;
-  if (F.hasPersonalityFn() && isScopedEHPersonality(classifyEHPersonality(F.getPersonalityFn())))
-    return COV_LEFT_FUNCLETS;
-  if (F.callsFunctionThatReturnsTwice())
-    return COV_LEFT_RETURNS_TWICE;
-  return COV_NOT_UNROLLED;
-}
-
 CovUnrolled loopObstacle(const Loop &L, uint32_t Factor, bool HeedDisabled) {
   if (findOptionMDForLoop(&L, DoneMark))
     return COV_LEFT_DONE;
   if (HeedDisabled && findOptionMDForLoop(&L, Disabled))
     return COV_LEFT_DISABLED;
-  if (L.getHeader()->isEHPad())
-    return COV_LEFT_LANDING_HEADER;
   size_t Size = 0;
-  for (const BasicBlock *Block : L.blocks()) {
-    if (Block->hasAddressTaken())
-      return COV_LEFT_ADDRESS_TAKEN;
-    if (isa<IndirectBrInst>(Block->getTerminator()))
-      return COV_LEFT_INDIRECTBR;
-    if (isa<CallBrInst>(Block->getTerminator()))
-      return COV_LEFT_CALLBR;
-    for (const Instruction &I : *Block) {
-      Size += !I.isDebugOrPseudoInst();
-      auto *Call = dyn_cast<CallBase>(&I);
-      if (Call && Call->cannotDuplicate())
-        return COV_LEFT_NODUPLICATE;
-      if (Call && Call->isConvergent())
-        return COV_LEFT_CONVERGENT;
-    }
-  }
-  for (const BasicBlock *Outside : predecessors(L.getHeader()))
-    if (isa<IndirectBrInst>(Outside->getTerminator()) || isa<CallBrInst>(Outside->getTerminator()))
-      return COV_LEFT_INDIRECTBR;
-  return Size > MostInstructions / Factor ? COV_LEFT_TOO_LARGE : COV_NOT_UNROLLED;
-}
-
-/// One latch that ends in a plain branch. Loops with several would be taken apart by loop-simplify, which makes two
-/// loops of a `continue`; loops that end in an invoke or a switch are refused by the unroller.
-void makePlainLatch(Loop &L, DominatorTree &DT, LoopInfo &LI) {
-  SmallVector<BasicBlock *, 4> Latches;
-  L.getLoopLatches(Latches);
-  auto *Branch = dyn_cast<BranchInst>(Latches.front()->getTerminator());
-  bool Plain = Latches.size() == 1 && Branch &&
-               (Branch->isUnconditional() || L.isLoopExiting(Latches.front()));
-  if (!Plain)
-    SplitBlockPredecessors(L.getHeader(), Latches, ".latch", &DT, &LI);
+  CovUnrolled Obstacle = covsched::copyObstacle(L, Size);
+  return !Obstacle && Size > MostInstructions / Factor ? COV_LEFT_TOO_LARGE : Obstacle;
 }
 
 /// Takes the marker out of a loop's header; null if there is none. Copies of it stand for one place.
@@ -166,11 +105,7 @@ void unrollOne(Candidate &C, uint32_t Factor, StringRef Marker, Function &F, Fun
       Taken->clone()->insertBefore(&*Into.getHeader()->getFirstInsertionPt());
   };
 
-  makePlainLatch(L, DT, LI);
-  InsertPreheaderForLoop(&L, &DT, &LI, nullptr, false);
-  formDedicatedExitBlocks(&L, &DT, &LI, nullptr, false);
-  formLCSSARecursively(*L.getOutermostLoop(), DT, &LI, &SE);
-  SE.forgetTopmostLoop(&L);
+  covsched::makeUnrollable(L, DT, LI, SE);
   // `while (i < n)` becomes `if (i < n) do ... while (i < n)`, which is what can have a remainder. Elsewhere rotating
   // would only copy what the header does. A header that tests first runs once more than the body.
   unsigned Headers = SE.getSmallConstantMaxTripCount(&L);
@@ -226,6 +161,61 @@ void unrollOne(Candidate &C, uint32_t Factor, StringRef Marker, Function &F, Fun
 
 }  // namespace
 
+CovUnrolled covsched::functionObstacle(const Function &F) {
+  if (F.hasOptNone())
+    return COV_LEFT_OPTNONE;
+  if (F.isPresplitCoroutine())
+    return COV_LEFT_COROUTINE;
+  if (F.hasPersonalityFn() && isScopedEHPersonality(classifyEHPersonality(F.getPersonalityFn())))
+    return COV_LEFT_FUNCLETS;
+  if (F.callsFunctionThatReturnsTwice())
+    return COV_LEFT_RETURNS_TWICE;
+  return COV_NOT_UNROLLED;
+}
+
+CovUnrolled covsched::copyObstacle(const Loop &L, size_t &Size) {
+  if (L.getHeader()->isEHPad())
+    return COV_LEFT_LANDING_HEADER;
+  for (const BasicBlock *Block : L.blocks()) {
+    if (Block->hasAddressTaken())
+      return COV_LEFT_ADDRESS_TAKEN;
+    if (isa<IndirectBrInst>(Block->getTerminator()))
+      return COV_LEFT_INDIRECTBR;
+    if (isa<CallBrInst>(Block->getTerminator()))
+      return COV_LEFT_CALLBR;
+    for (const Instruction &I : *Block) {
+      Size += !I.isDebugOrPseudoInst();
+      auto *Call = dyn_cast<CallBase>(&I);
+      if (Call && Call->cannotDuplicate())
+        return COV_LEFT_NODUPLICATE;
+      if (Call && Call->isConvergent())
+        return COV_LEFT_CONVERGENT;
+    }
+  }
+  for (const BasicBlock *Outside : predecessors(L.getHeader()))
+    if (isa<IndirectBrInst>(Outside->getTerminator()) || isa<CallBrInst>(Outside->getTerminator()))
+      return COV_LEFT_INDIRECTBR;
+  return COV_NOT_UNROLLED;
+}
+
+void covsched::makePlainLatch(Loop &L, DominatorTree &DT, LoopInfo &LI) {
+  SmallVector<BasicBlock *, 4> Latches;
+  L.getLoopLatches(Latches);
+  auto *Branch = dyn_cast<BranchInst>(Latches.front()->getTerminator());
+  bool Plain = Latches.size() == 1 && Branch &&
+               (Branch->isUnconditional() || L.isLoopExiting(Latches.front()));
+  if (!Plain)
+    SplitBlockPredecessors(L.getHeader(), Latches, ".latch", &DT, &LI);
+}
+
+void covsched::makeUnrollable(Loop &L, DominatorTree &DT, LoopInfo &LI, ScalarEvolution &SE) {
+  makePlainLatch(L, DT, LI);
+  InsertPreheaderForLoop(&L, &DT, &LI, nullptr, false);
+  formDedicatedExitBlocks(&L, &DT, &LI, nullptr, false);
+  formLCSSARecursively(*L.getOutermostLoop(), DT, &LI, &SE);
+  SE.forgetTopmostLoop(&L);
+}
+
 extern "C" {
 
 bool cov_disables_all_unrolling(LLVMModuleRef module) {
@@ -246,13 +236,13 @@ bool cov_unroll(LLVMValueRef function, const CovLoopToUnroll *loops, size_t coun
                 bool heed_disabled, CovText marker, void (*visit)(void *, const CovLoopResult *),
                 void *context) {
   Function &F = *unwrap<Function>(function);
-  Analyses All;
+  covsched::Analyses All;
   FunctionAnalysisManager &FAM = All.Functions;
   SmallVector<BasicBlock *, 32> Blocks;
   for (BasicBlock &Block : F)
     Blocks.push_back(&Block);
 
-  CovUnrolled Obstacle = functionObstacle(F);
+  CovUnrolled Obstacle = covsched::functionObstacle(F);
   SmallVector<Candidate, 8> Candidates;
   bool Some = false;
   {

@@ -18,6 +18,7 @@ pub mod instrument;
 pub mod ir;
 pub mod parameters;
 pub mod report;
+pub mod smt;
 pub mod specialize;
 #[cfg(test)]
 mod testing;

@@ -59,8 +59,11 @@ pub struct PrintOptions {
 pub struct SpecializeOptions {
     /// `schedule=FILE`, which must be given.
     pub schedule: String,
-    /// `control-only`, `analysis-only`, `order=hb|total`, `ignore-sites=GLOB` (as often as wanted).
+    /// `control-only`, `analysis-only`, `aggressive`, `check`, `order=hb|total`, `ignore-sites=GLOB` (as often as
+    /// wanted).
     pub options: crate::specialize::Options,
+    /// `summaries=FILE`.
+    pub summaries: Option<String>,
     /// `verbose`: a summary of what was done.
     pub verbose: bool,
 }
@@ -240,14 +243,23 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
 fn parse_specialize<'a>(
     parameters: impl Iterator<Item = &'a str>,
 ) -> Result<SpecializeOptions, ParameterError> {
-    const KNOWN: &[&str] =
-        &["schedule=FILE", "control-only", "analysis-only", "ignore-sites=GLOB", "order=hb|total", "verbose"];
+    const KNOWN: &[&str] = &[
+        "schedule=FILE",
+        "control-only",
+        "analysis-only",
+        "aggressive",
+        "check",
+        "summaries=FILE",
+        "ignore-sites=GLOB",
+        "order=hb|total",
+        "verbose",
+    ];
     let bad = |parameter: &str, expected| ParameterError::BadValue {
         pass: SCHEDSPEC,
         parameter: parameter.to_owned(),
         expected,
     };
-    let mut schedule = None;
+    let (mut schedule, mut summaries) = (None, None);
     let mut options = crate::specialize::Options { control_only: false, ..Default::default() };
     let mut verbose = false;
     for parameter in parameters {
@@ -255,6 +267,8 @@ fn parse_specialize<'a>(
             match parameter {
                 "control-only" => options.control_only = true,
                 "analysis-only" => options.analysis_only = true,
+                "aggressive" => options.data.aggressive = true,
+                "check" => options.data.check = true,
                 "verbose" => verbose = true,
                 _ => return Err(unknown_of(SCHEDSPEC, parameter, KNOWN)),
             }
@@ -263,19 +277,21 @@ fn parse_specialize<'a>(
         match (key, value) {
             ("schedule", "") => return Err(bad(parameter, "schedule=FILE")),
             ("schedule", file) => schedule = Some(file.to_owned()),
+            ("summaries", "") => return Err(bad(parameter, "summaries=FILE")),
+            ("summaries", file) => summaries = Some(file.to_owned()),
             ("ignore-sites", "") => return Err(bad(parameter, "ignore-sites=GLOB")),
             ("ignore-sites", glob) => options.ignore_sites.push(glob.to_owned()),
             ("order", order) => {
                 options.order = order.parse().map_err(|_| bad(parameter, "order=hb or order=total"))?;
             }
-            ("control-only" | "analysis-only" | "verbose", _) => {
+            ("control-only" | "analysis-only" | "aggressive" | "check" | "verbose", _) => {
                 return Err(ParameterError::TakesNoValue { pass: SCHEDSPEC, parameter: key.to_owned() })
             }
             _ => return Err(unknown_of(SCHEDSPEC, key, KNOWN)),
         }
     }
     let schedule = schedule.ok_or_else(|| bad("", "schedule=FILE"))?;
-    Ok(SpecializeOptions { schedule, options, verbose })
+    Ok(SpecializeOptions { schedule, summaries, options, verbose })
 }
 
 fn unknown_of(pass: &'static str, parameter: &str, known: &'static [&'static str]) -> ParameterError {

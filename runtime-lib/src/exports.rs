@@ -86,7 +86,7 @@ mod active {
     pub use crate::epoch::{epoch_enter, epoch_leave, epoch_marker, epoch_spin};
     pub use crate::markers::*;
     pub use crate::mutex::*;
-    pub use crate::not_covered::not_covered;
+    pub use crate::not_covered::{claim_failed, not_covered};
     pub use crate::once::*;
     pub use crate::process::*;
     pub use crate::rwlock::*;

@@ -238,6 +238,12 @@ impl Severity {
     }
 }
 
+/// A `CovNumbers`.
+#[repr(C)]
+pub(crate) struct RawNumbers {
+    _private: [u8; 0],
+}
+
 /// A `CovTemplate`.
 #[repr(C)]
 pub(crate) struct RawTemplate {
@@ -270,6 +276,7 @@ pub(crate) struct RawNode {
     pub(crate) otherwise: u32,
     pub(crate) not_done: u32,
     pub(crate) escape: u32,
+    pub(crate) item: u32,
     pub(crate) flags: u8,
 }
 
@@ -287,6 +294,9 @@ pub(crate) mod node_flags {
 
 /// `COV_NO_EDGE`.
 pub(crate) const NO_EDGE: u32 = u32::MAX;
+
+/// `COV_NO_ITEM`.
+pub(crate) const NO_ITEM: u32 = u32::MAX;
 
 /// As `CovTrap`.
 #[repr(C)]
@@ -315,6 +325,66 @@ pub(crate) struct RawMade {
     pub(crate) nodes: u64,
     pub(crate) assumes: u64,
     pub(crate) guards: u64,
+}
+
+/// As `CovConstant`.
+#[repr(C)]
+pub(crate) struct RawConstant {
+    pub(crate) global: LLVMValueRef,
+    pub(crate) number: u64,
+    pub(crate) kind: u8,
+}
+
+/// As `CovConstantKind`.
+pub(crate) mod constant_kinds {
+    pub(crate) const INT: u8 = 0;
+    pub(crate) const NULL: u8 = 1;
+    pub(crate) const ADDRESS: u8 = 2;
+    pub(crate) const FUNCTION: u8 = 3;
+}
+
+/// As `CovKept`.
+#[repr(C)]
+pub(crate) struct RawKept {
+    pub(crate) hook: LLVMValueRef,
+    pub(crate) text: Text,
+    pub(crate) thread: i32,
+    pub(crate) keep: u8,
+}
+
+/// As `CovKeep`.
+pub(crate) mod keeps {
+    pub(crate) const NOTHING: u8 = 0;
+    pub(crate) const CHECK: u8 = 1;
+    pub(crate) const CLAIM: u8 = 2;
+}
+
+/// `COV_OWN_THREAD`.
+pub(crate) const OWN_THREAD: i32 = i32::MIN;
+
+/// As `CovFolded`.
+#[derive(Default)]
+#[repr(C)]
+pub(crate) struct RawFolded {
+    pub(crate) values: u64,
+    pub(crate) branches: u64,
+    pub(crate) blocks_removed: u64,
+    pub(crate) merged: u64,
+}
+
+/// `CovUnrolledLoop`.
+#[repr(C)]
+pub(crate) struct RawUnrolledLoop {
+    pub(crate) place: RawLocation,
+    pub(crate) trips: u32,
+}
+
+/// As `CovUnrollLimits`.
+#[repr(C)]
+pub(crate) struct RawUnrollLimits {
+    pub(crate) instructions: u64,
+    pub(crate) growth: u64,
+    pub(crate) trips: u32,
 }
 
 /// As `CovLoopToUnroll`.
@@ -521,6 +591,29 @@ extern "C" {
     pub(crate) fn cov_code_new(module: LLVMModuleRef) -> *mut RawCode;
     pub(crate) fn cov_code_drop(code: *mut RawCode);
     pub(crate) fn cov_code_next(code: *mut RawCode, count: *mut usize) -> *const u64;
+
+    pub(crate) fn cov_callee_to_copy(call: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_call_clone(call: LLVMValueRef, clone: LLVMValueRef);
+    pub(crate) fn cov_size(function: LLVMValueRef) -> usize;
+    pub(crate) fn cov_promote_locals(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_replace_uses(
+        value: LLVMValueRef,
+        with: *const RawConstant,
+        keep: *const RawKept,
+    ) -> bool;
+    pub(crate) fn cov_fold(function: LLVMValueRef, done: *mut RawFolded);
+    pub(crate) fn cov_unroll_constant(
+        function: LLVMValueRef,
+        limits: *const RawUnrollLimits,
+        visit: extern "C" fn(*mut c_void, *const RawUnrolledLoop),
+        context: *mut c_void,
+    );
+    pub(crate) fn cov_optimize(module: LLVMModuleRef);
+    pub(crate) fn cov_variable(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
+
+    pub(crate) fn cov_numbers_new() -> *mut RawNumbers;
+    pub(crate) fn cov_numbers_drop(numbers: *mut RawNumbers);
+    pub(crate) fn cov_number_of(numbers: *mut RawNumbers, value: LLVMValueRef) -> u64;
 
     pub(crate) fn cov_thread_counter(module: LLVMModuleRef, name: Text) -> LLVMValueRef;
     pub(crate) fn cov_count_instructions(function: LLVMValueRef, counter: LLVMValueRef) -> bool;

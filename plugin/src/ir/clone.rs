@@ -8,7 +8,7 @@
 //! Limits ([`Obstacle`]): what LLVM does not let us copy, or what has an identity that copies would share.
 
 use super::bridge::{
-    self, lent, node_flags, RawBody, RawMade, RawNode, RawPiece, RawTemplate, RawTrap, Text, NO_EDGE,
+    self, lent, node_flags, RawBody, RawMade, RawNode, RawPiece, RawTemplate, RawTrap, Text, NO_EDGE, NO_ITEM,
 };
 use super::{optional, CallFacts, Form, Function, Global, Inst, Location, Module};
 use covsched_core::hooks::{Word, CXX_HOOKS, HOOKS, MARKERS};
@@ -21,7 +21,7 @@ use std::ptr::null_mut;
 
 const DERIVED_ENTER: &str = "covsched_derived_enter";
 const DERIVED_LEAVE: &str = "covsched_derived_leave";
-const NOT_COVERED: &str = "covsched_not_covered";
+pub(super) const NOT_COVERED: &str = "covsched_not_covered";
 
 /// A piece's place in [`Template::pieces`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -83,6 +83,8 @@ pub struct Node<'m> {
     pub escape: Option<Escape>,
     /// What lands in it, if its piece [lands](Piece::lands).
     pub lands: Lands,
+    /// Which of its frame's items its call is, for the call's metadata `!covsched.item`.
+    pub item: Option<u32>,
 }
 
 /// Which exceptions a copy of a landing pad lands.
@@ -183,8 +185,8 @@ pub struct Body<'m> {
     pub entry: NodeId,
     /// What becomes of branches with one live side.
     pub guards: Guards,
-    /// The hook that traps call, from [`super::Module::not_covered`].
-    pub not_covered: Function<'m>,
+    /// The hook that traps call, from [`super::Module::not_covered`]; needed if there are traps.
+    pub not_covered: Option<Function<'m>>,
     /// The nodes that begin with setting the flag, in a clone that takes one.
     pub sets_flag_at: Vec<NodeId>,
 }
@@ -199,7 +201,7 @@ pub enum Identity {
         /// The frame's number in the thread.
         frame: u32,
     },
-    /// Shared by all threads: nothing in it synchronizes.
+    /// Shared by all threads: nothing in it synchronizes. Or a copy for one call.
     Free,
 }
 
@@ -482,7 +484,7 @@ impl<'m> Template<'m> {
             edges: edges.as_ptr(),
             traps: traps.as_ptr(),
             trap_count: traps.len(),
-            not_covered: body.not_covered.0,
+            not_covered: body.not_covered.map_or(null_mut(), |hook| hook.0),
             entry: body.entry.0,
             only_assume: body.guards == Guards::Assume,
         };
@@ -535,8 +537,36 @@ impl<'m> Template<'m> {
             otherwise: node.only_if.map_or(NO_EDGE, |(_, target)| target.raw()),
             not_done: node.not_done.map_or(NO_EDGE, Target::raw),
             escape: node.escape.map_or(NO_EDGE, |escape| Target::Trap(escape.trap).raw()),
+            item: node.item.unwrap_or(NO_ITEM),
             flags,
         }
+    }
+
+    /// A copy of the original with locals in registers, for one call of it.
+    pub fn copy(&self, name: &str) -> Function<'m> {
+        let nodes = self.pieces.iter().enumerate().map(|(number, piece)| Node {
+            piece: PieceId(index(number)),
+            next: piece.next.iter().map(|next| Target::Node(NodeId(next.0))).collect(),
+            callee: Callee::Same,
+            only_if: None,
+            not_done: None,
+            own_flag: false,
+            start: None,
+            escape: None,
+            lands: Lands::Same,
+            item: None,
+        });
+        let body = Body {
+            nodes: nodes.collect(),
+            traps: Vec::new(),
+            entry: NodeId(0),
+            guards: Guards::Trap,
+            not_covered: None,
+            sets_flag_at: Vec::new(),
+        };
+        let copy = self.declare_clone(name, Identity::Free, false);
+        self.make_clone(copy, &body);
+        copy
     }
 
     /// What the bridge relies on.
@@ -547,6 +577,7 @@ impl<'m> Template<'m> {
             Target::Trap(trap) => (trap.0 as usize) < body.traps.len(),
         };
         assert!((body.entry.0 as usize) < body.nodes.len(), "the entry is no node");
+        assert!(body.traps.is_empty() || body.not_covered.is_some(), "traps need their hook");
         for (number, node) in body.nodes.iter().enumerate() {
             let piece_of = piece(node);
             assert_eq!(node.next.len(), piece_of.next.len(), "node {number}: edges");
@@ -588,8 +619,7 @@ fn index(len: usize) -> u32 {
 impl<'m> Module<'m> {
     /// Declares the hook that traps call; `None` if the program uses its name for something else.
     pub fn not_covered(self) -> Option<Function<'m>> {
-        let marker = MARKERS.iter().find(|marker| marker.symbol == NOT_COVERED)?;
-        self.declare_hook(marker.symbol, marker.params, marker.result, false, None)
+        self.declare_marker(NOT_COVERED)
     }
 
     /// A copy of a vtable in which `method` is `with`; `None` if it is not in it.

@@ -12,6 +12,7 @@
 
 mod dump;
 mod extract;
+mod operands;
 #[cfg(test)]
 mod tests;
 mod words;
@@ -123,6 +124,9 @@ pub struct GlobalData {
     /// Pointers in the initializer, by offset, even if it is over the size limit or another module may replace it. Their
     /// bytes in [`Initial::Bytes`] are 0. An [`Operand::Opaque`] is one of which only that is known what it mentions.
     pub pointers: Vec<(u64, Operand)>,
+    /// Parts of the initializer that may be anything, as front ends leave padding and the rest of unions. In
+    /// [`Initial::Bytes`] they are 0, as in the object file.
+    pub undefined: Vec<std::ops::Range<u64>>,
 }
 
 /// Functions that stand for others in analyses: calls of the one by name become calls of the other.
@@ -139,6 +143,16 @@ impl Summaries {
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
     }
+
+    /// The functions that have a stand-in.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+
+    /// These, and the stand-ins.
+    pub fn all_names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().flat_map(|(name, stand_in)| [name.as_str(), stand_in.as_str()])
+    }
 }
 
 /// A variable's initializer.
@@ -148,7 +162,7 @@ pub enum Initial {
     Unknown,
     /// Zeros, but for pointers.
     Zero,
-    /// Its bytes (little endian), padding 0. Undefined parts and those over a size limit make it `Unknown`.
+    /// Its bytes (little endian), padding 0. One over a size limit is `Unknown`.
     Bytes(Vec<u8>),
 }
 
@@ -347,7 +361,8 @@ pub enum Op {
     },
     /// Control does not come here.
     Unreachable,
-    /// Anything else. `reads`, `writes`: touches memory in a way that is not described.
+    /// Anything else, PHIs of other types too: only theirs is an operand that may not be there yet. `reads`, `writes`:
+    /// touches memory in a way that is not described.
     Other {
         /// All of them.
         operands: Vec<Operand>,
@@ -447,7 +462,7 @@ pub struct LoopData {
     /// The loop around it.
     pub parent: Option<LoopId>,
     /// Upper bound of how often a latch leads back to the header, each time that the loop is entered, in terms of
-    /// what is outside of the loop.
+    /// what is outside of the loop. Of runs in which nothing undefined happens, in the loop or later.
     pub most_backedges: Option<Scev>,
     /// Header PHIs that grow evenly.
     pub recurrences: Vec<Recurrence>,

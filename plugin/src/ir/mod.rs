@@ -8,12 +8,16 @@ pub(crate) mod bridge;
 pub mod clone;
 pub mod code;
 pub mod flow;
+pub mod numbers;
 pub mod replace;
+pub mod rewrite;
+#[cfg(test)]
+mod testing;
 pub mod unroll;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
-use covsched_core::hooks::Word;
+use covsched_core::hooks::{Word, MARKERS};
 use covsched_core::SiteId;
 use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use std::ffi::c_void;
@@ -32,6 +36,17 @@ pub struct Function<'m>(LLVMValueRef, PhantomData<&'m ()>);
 /// An instruction. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Inst<'m>(LLVMValueRef, PhantomData<&'m ()>);
+
+/// Stand for what a hand-made view does not have.
+#[cfg(test)]
+impl Function<'static> {
+    pub(crate) const NONE: Self = Function(null_mut(), PhantomData);
+}
+
+#[cfg(test)]
+impl Inst<'static> {
+    pub(crate) const NONE: Self = Inst(null_mut(), PhantomData);
+}
 
 /// A register: an instruction's result or a parameter. Compared by identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -267,6 +282,13 @@ impl<'m> Module<'m> {
             )
         };
         optional(raw, |raw| Function(raw, PhantomData))
+    }
+
+    /// Declares a hook that the pass adds, by its row in core's table; `None` if the program uses its name for something
+    /// else.
+    pub(crate) fn declare_marker(self, symbol: &str) -> Option<Function<'m>> {
+        let marker = MARKERS.iter().find(|marker| marker.symbol == symbol)?;
+        self.declare_hook(marker.symbol, marker.params, marker.result, false, None)
     }
 
     /// A function that calls a hook with its own arguments; one a linked object.

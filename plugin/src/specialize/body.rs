@@ -99,6 +99,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
                 start: None,
                 escape: None,
                 lands,
+                item: None,
             });
         }
         Target::Node(landing)
@@ -118,6 +119,7 @@ impl<'a, 'm> BodyBuilder<'a, 'm> {
             sets_flag_at.extend(all.filter(|(_, node)| node.begins).map(|(id, _)| id));
         }
         nodes.append(&mut self.landings);
+        let not_covered = Some(not_covered);
         Body { nodes, traps: self.traps, entry: NodeId(0), guards, not_covered, sets_flag_at }
     }
 }

@@ -1,6 +1,7 @@
 //! From a plan to a module: declares the clones, fills them, and lets main and thread creations begin with them.
 
 use super::body::BodyBuilder;
+use super::data::{specialize_data, Facts};
 use super::graph::{Act, Callee, FunctionId};
 use super::ignored::Ignored;
 use super::items::{keep, Does, KeptFrames};
@@ -29,19 +30,28 @@ const VTABLE_HEAD: u64 = 16;
 /// The module flag of a specialized module.
 pub const FLAG: &str = "covsched-specialized";
 
-/// Specializes a program to a schedule that was verified. On an error the module's code is as it was.
+/// What was done.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Specialized {
+    /// Figures.
+    pub stats: Stats,
+    /// What is known of values.
+    pub facts: Facts,
+}
+
+/// Specializes a program to a schedule that was verified. On an error the module's code is as it was, unless facts
+/// contradict each other: then it is no program to be used.
 pub fn specialize(
     module: Module<'_>,
     schedule: &Schedule,
     options: &Options,
-) -> Result<Stats, SpecializeError> {
+) -> Result<Specialized, SpecializeError> {
     let begin = Instant::now();
     let mut stamp = Stamp {
         program: schedule.program_id,
         schedule: schedule_hash(schedule),
         order: options.order,
-        // There is nothing else yet.
-        control_only: true,
+        control_only: options.control_only,
         unguarded: options.analysis_only,
         ignored: 0,
     };
@@ -60,9 +70,18 @@ pub fn specialize(
         stamp.ignored = left_out.len() as u32;
         let is_same = Stamp::read(&made(stamp::SECTION)) == Ok(stamp)
             && stamp::read_ignored(&made(stamp::IGNORED_SECTION), &stamp) == Ok(left_out);
-        return if is_same { Ok(Stats::new(options.order)) } else { Err(SpecializeError::Specialized) };
+        return if is_same {
+            Ok(Specialized { stats: Stats::new(options.order), facts: Facts::default() })
+        } else {
+            Err(SpecializeError::Specialized)
+        };
     }
     fits::check(schedule, &tables, options.program)?;
+    let defined: HashSet<String> =
+        module.functions().into_iter().filter(|facts| facts.has_body()).map(|facts| facts.name).collect();
+    if let Some(name) = options.data.summaries.all_names().find(|&name| !defined.contains(name)) {
+        return Err(SpecializeError::NoFunction(name.to_owned()));
+    }
     let left_out = Ignored::choose(&options.ignore_sites, &tables, schedule)?;
     let ignored = &left_out.sites;
     stamp.ignored = left_out.synchronizations.len() as u32;
@@ -109,7 +128,14 @@ pub fn specialize(
     module.add_section_data("covsched.stamp", stamp::SECTION, &stamp.to_bytes(), true);
     module.set_flag(FLAG);
     stats.seconds.control = begin.elapsed().as_secs_f64();
-    Ok(stats)
+    let mut facts = Facts::default();
+    if !options.control_only {
+        // Nobody orders what is left out.
+        let mut followed = schedule.clone();
+        followed.leave_out(&left_out.synchronizations);
+        facts = specialize_data(module, &followed, &kept, options, &mut stats)?;
+    }
+    Ok(Specialized { stats, facts })
 }
 
 /// Tells the hooks of ignored sites, and the program that has them what those are.
@@ -232,6 +258,7 @@ impl<'m> Driver<'_, 'm> {
             start: None,
             escape: self.escape(node, builder),
             lands: builder.lands(must_stay),
+            item: None,
         };
         if place.is_none() {
             self.name_traps(function, node, builder, &mut made);
@@ -244,6 +271,7 @@ impl<'m> Driver<'_, 'm> {
             }
             (Role::Item, _) => {
                 let item = place.map(|place| self.kept.frames[place].items[node.layer as usize].does);
+                made.item = item.map(|_| node.layer);
                 match item {
                     Some(Does::Calls(callee)) => self.call(callee, node, builder, &mut made),
                     Some(Does::Creates(child)) => {

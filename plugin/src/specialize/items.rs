@@ -35,7 +35,7 @@ pub struct Kept {
     /// Its first event; of a call, the first inside.
     pub first: Seq,
     /// The last event, of a synchronization.
-    last: Seq,
+    pub last: Seq,
 }
 
 /// A frame that is specialized.

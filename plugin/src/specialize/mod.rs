@@ -16,6 +16,7 @@
 //! cloned; they are counted. A call through a pointer that is not the next item runs as it is, too.
 
 mod body;
+pub mod data;
 pub mod driver;
 pub mod fits;
 pub mod glob;
@@ -30,7 +31,8 @@ mod source;
 pub mod stats;
 mod words;
 
-pub use driver::specialize;
+pub use data::DataOptions;
+pub use driver::{specialize, Specialized};
 pub use stats::Stats;
 
 use crate::ir::{Module, Severity};
@@ -46,8 +48,10 @@ pub struct Options {
     pub order: Order,
     /// Leave guards out: for analyses, not to run.
     pub analysis_only: bool,
-    /// Do not specialize data flow. (Nothing does yet: a program's stamp says so either way.)
+    /// Do not specialize data flow.
     pub control_only: bool,
+    /// What to do with data flow.
+    pub data: DataOptions,
     /// Sites to leave out, by file, function or call.
     pub ignore_sites: Vec<String>,
     /// The build, if the module is not all of it: some of its units have no bitcode.
@@ -60,6 +64,7 @@ impl Default for Options {
             order: Order::Hb,
             analysis_only: false,
             control_only: true,
+            data: DataOptions::default(),
             ignore_sites: Vec::new(),
             program: None,
         }
@@ -124,9 +129,29 @@ pub enum SpecializeError {
         /// Not left out.
         kept: String,
     },
+    /// What holds of all runs of the schedule cannot hold of one.
+    #[error(
+        "what the schedule says of the program's values contradicts itself{}: the schedule does not fit this program, or \
+         this is a bug in covsched",
+        at_places(places)
+    )]
+    Contradiction {
+        /// Where the conditions stand that exclude each other.
+        places: Vec<String>,
+    },
+    /// A summary names nothing.
+    #[error("a summary names {0}, and the program defines no such function (C++ functions go by their linkage names)")]
+    NoFunction(String),
     /// The program uses a name of covsched's.
     #[error("the program declares {0}, a function of covsched's runtime, with another type")]
     SymbolTaken(&'static str),
+}
+
+fn at_places(places: &[String]) -> String {
+    match places {
+        [] => String::new(),
+        some => format!(" (conditions at {})", some.iter().take(8).cloned().collect::<Vec<_>>().join(", ")),
+    }
 }
 
 /// `schedspec`. Returns whether the module changed.
@@ -139,10 +164,17 @@ pub fn run_pass(module: Module<'_>, options: &SpecializeOptions) -> bool {
         Ok(schedule) => schedule,
         Err(message) => return complain(message),
     };
-    match specialize(module, &schedule, &options.options) {
-        Ok(stats) => {
+    let mut chosen = options.options.clone();
+    if let Some(path) = &options.summaries {
+        match data::summaries::read(path) {
+            Ok(summaries) => chosen.data.summaries = summaries,
+            Err(message) => return complain(message),
+        }
+    }
+    match specialize(module, &schedule, &chosen) {
+        Ok(done) => {
             if options.verbose {
-                eprintln!("covsched: {}: {}", module.source_name(), stats.summary());
+                eprintln!("covsched: {}: {}", module.source_name(), done.stats.summary());
             }
             true
         }

@@ -3,7 +3,7 @@
 use covsched_core::schedule::order::Order;
 use serde::Serialize;
 
-/// Counts. The keys up to `seconds` are a contract; those of data flow are 0 until it is specialized.
+/// Counts. The keys up to `seconds` are a contract; those of data flow are 0 with `--control-only`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stats {
     /// The order that is assumed.
@@ -50,8 +50,39 @@ pub struct Stats {
     /// Calls of the schedule that run as they are, since what synchronized in them is not what they call by name: a
     /// library called back, or a pointer's function cannot be cloned. The synchronizations are counted as outside.
     pub calls_left: usize,
+    /// Calls that have a copy of their function to themselves, so that data flow knows who runs it.
+    pub own_copies: usize,
+    /// Conditions and equalities that the solver had, of the round that had most.
+    pub constraints: usize,
+    /// Loads of which it is known what they read, of the round that had most.
+    pub loads_defined: usize,
+    /// Constants that hold only if the run is covered: the program checks them.
+    pub checks: u64,
+    /// Questions that were answered without the solver.
+    pub fast_answers: u64,
+    /// What each round did.
+    pub rounds: Vec<Round>,
     /// What could not be cloned, in words.
     pub limits: Vec<String>,
+}
+
+/// One round of data flow.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Round {
+    /// Loads whose definition was found.
+    pub loads_defined: usize,
+    /// Conditions and equalities that the solver had.
+    pub constraints: usize,
+    /// Values that became constants.
+    pub constants: u64,
+    /// Branches that became unconditional.
+    pub branches_folded: u64,
+    /// Loops that became straight.
+    pub loops_unrolled: u64,
+    /// Questions to the solver.
+    pub solver_queries: u64,
+    /// Time.
+    pub seconds: f64,
 }
 
 /// Time by kind.
@@ -92,8 +123,25 @@ impl Stats {
             outside: 0,
             ignored: 0,
             calls_left: 0,
+            own_copies: 0,
+            constraints: 0,
+            loads_defined: 0,
+            checks: 0,
+            fast_answers: 0,
+            rounds: Vec::new(),
             limits: Vec::new(),
         }
+    }
+
+    /// Takes what a round did.
+    pub fn add_round(&mut self, round: Round) {
+        self.iterations += 1;
+        self.constants += round.constants;
+        self.branches_folded += round.branches_folded;
+        self.loops_unrolled += round.loops_unrolled;
+        self.constraints = self.constraints.max(round.constraints);
+        self.loads_defined = self.loads_defined.max(round.loads_defined);
+        self.rounds.push(round);
     }
 
     /// As `--stats` writes it.
@@ -122,6 +170,22 @@ impl Stats {
             text += &format!("; as they are: {} outside of calls, {} ignored", self.outside, self.ignored);
         }
         text += &format!("; {:.3} s", self.seconds.control);
+        if self.iterations > 0 {
+            text += &format!(
+                "\ndata flow: {} constants ({} checked), {} branches folded, {} loops unrolled in {} rounds; {} loads \
+                 defined, {} constraints; {} questions to the solver, {} unknown; {:.3} s",
+                self.constants,
+                self.checks,
+                self.branches_folded,
+                self.loops_unrolled,
+                self.iterations,
+                self.loads_defined,
+                self.constraints,
+                self.solver_queries,
+                self.solver_unknown,
+                self.seconds.data,
+            );
+        }
         for limit in &self.limits {
             text += &format!("\nlimit: {limit}");
         }

@@ -78,6 +78,11 @@ impl Clock {
     pub(super) fn join(&mut self, other: &Clock) {
         self.root = join_parts(&self.root, &other.root);
     }
+
+    /// Whether the two are one and the same. What a join adds nothing to stays the same.
+    pub(super) fn is_same(&self, other: &Clock) -> bool {
+        same(&self.root, &other.root)
+    }
 }
 
 /// The span one level below.

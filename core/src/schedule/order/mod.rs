@@ -9,7 +9,8 @@
 //!
 //! What each class of objects asks for stands in its file: `locks` (mutexes, spin locks, readers and writers),
 //! `counts` (semaphores, once), `waits` (condition variables, barriers); `walk` has the rules of threads and
-//! puts them together. `reduce` leaves out what follows from the rest; `clock` is what it counts with.
+//! puts them together. `reduce` leaves out what follows from the rest; `known` keeps what comes before each step;
+//! `clock` is what both count with.
 //!
 //! Where this deviates from the papers:
 //! - Readers of a lock are not ordered among each other, and a semaphore's wait follows one post, not all before.
@@ -24,11 +25,13 @@
 
 mod clock;
 mod counts;
+mod known;
 mod locks;
 mod reduce;
 mod waits;
 mod walk;
 
+pub use known::Known;
 pub use reduce::reduced;
 pub(super) use waits::Waits;
 

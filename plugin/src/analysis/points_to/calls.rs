@@ -110,7 +110,7 @@ impl Solver<'_, '_> {
                 }
                 None => {
                     if let Some(object) = self.functions[function.index()].variadic {
-                        let into = self.into_of(object);
+                        let into = self.inside_of(object);
                         self.graph.connect(node, into);
                         if is_by_value {
                             self.rule(node, Rule::LoadAll(into));
@@ -233,7 +233,7 @@ impl Solver<'_, '_> {
             self.graph.connect(result, self.escape);
         }
         if let Some(object) = variadic {
-            let into = self.into_of(object);
+            let into = self.inside_of(object);
             self.graph.insert(into, LocationId::EXTERNAL);
         }
     }

@@ -103,7 +103,7 @@ impl Solver<'_, '_> {
                     found.push(self.word_of(object, word));
                 }
             }
-            _ => found.push(self.into_of(object)),
+            _ => found.push(self.inside_of(object)),
         }
     }
 
@@ -181,7 +181,7 @@ impl Solver<'_, '_> {
     }
 
     /// What is stored somewhere in an object.
-    pub fn into_of(&mut self, object: ObjectId) -> Node {
+    pub fn inside_of(&mut self, object: ObjectId) -> Node {
         if let Some(one) = self.one_of(object) {
             return one;
         }
@@ -324,7 +324,7 @@ impl Solver<'_, '_> {
                 }
             }
             _ => {
-                let into = self.into_of(copy.to_object);
+                let into = self.inside_of(copy.to_object);
                 self.graph.connect(node, into);
             }
         }

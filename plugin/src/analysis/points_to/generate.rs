@@ -47,7 +47,7 @@ impl Solver<'_, '_> {
     pub fn begin(&mut self) {
         for special in [LocationId::LIBRARY, LocationId::ENVIRONMENT] {
             let object = self.memory.location(special).object;
-            let into = self.into_of(object);
+            let into = self.inside_of(object);
             self.graph.insert(into, special);
             // Unknown code may touch it, but stores nothing there that a program looks for.
             self.escaped.insert(object.0);
@@ -71,12 +71,12 @@ impl Solver<'_, '_> {
             let is_elsewhere = is_elsewhere(global);
             if is_elsewhere {
                 if ["stdin", "stdout", "stderr"].contains(&global.name.as_str()) {
-                    let into = self.into_of(object);
+                    let into = self.inside_of(object);
                     self.graph.insert(into, LocationId::LIBRARY);
                     self.escaped.insert(object.0);
                     continue;
                 }
-                let into = self.into_of(object);
+                let into = self.inside_of(object);
                 self.graph.insert(into, LocationId::EXTERNAL);
             }
             // The linker's own lists, and what is kept for its sake.

@@ -213,6 +213,10 @@ impl Solver<'_, '_> {
             Effect::UsesLibrary => {
                 self.reads(site, Touch::Object(ObjectId::LIBRARY));
                 self.writes(site, Touch::Object(ObjectId::LIBRARY));
+                // Any stream may be flushed, and use the memory that it was given for that.
+                let buffers = self.slot(Slot::Buffers);
+                self.reads(site, Touch::Behind(buffers));
+                self.writes(site, Touch::Behind(buffers));
             }
             Effect::ReadsEnvironment => {
                 self.reads(site, Touch::Object(ObjectId::ENVIRONMENT));

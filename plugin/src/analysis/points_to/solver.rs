@@ -334,7 +334,7 @@ impl<'c, 'm> Solver<'c, 'm> {
                 let all = self.all_of(object);
                 self.graph.connect(all, self.escape);
                 if !self.memory.object(object).is_constant {
-                    let into = self.into_of(object);
+                    let into = self.inside_of(object);
                     self.graph.insert(into, LocationId::EXTERNAL);
                 }
             }

@@ -9,10 +9,9 @@ mod speed;
 mod told;
 
 use super::*;
+use crate::ir::testing::{function, text_of};
 use crate::testing::complaints;
-use llvm_plugin::inkwell::llvm_sys::core::{LLVMDisposeMessage, LLVMPrintModuleToString};
 use product::straighten;
-use std::ffi::CStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -31,26 +30,10 @@ __attribute__((noinline, noreturn)) void covsched_not_covered(long site, const c
 }
 ";
 
-/// The text of a module.
-pub(super) fn text_of(module: Module<'_>) -> String {
-    // SAFETY: a live module, and LLVM's own text.
-    unsafe {
-        let text = LLVMPrintModuleToString(module.0);
-        let copy = CStr::from_ptr(text).to_string_lossy().into_owned();
-        LLVMDisposeMessage(text);
-        copy
-    }
-}
-
 /// Whether a call is one of `SUPPORT`'s synchronizations, and its site.
 pub(super) fn sync_site(call: &CallFacts<'_>) -> Option<u64> {
     let name = call.named.filter(|_| call.form != Form::Return).map(Global::name);
     (name.as_deref() == Some("covsched_sync")).then(|| call.inst.constant_argument(0)).flatten()
-}
-
-pub(super) fn function<'m>(module: Module<'m>, name: &str) -> Function<'m> {
-    let found = module.functions().into_iter().find(|facts| facts.name == name);
-    found.unwrap_or_else(|| panic!("{name} is in the module")).function
 }
 
 /// A program whose function `f` is cloned. It calls it through `choice`.

@@ -166,9 +166,14 @@ impl Code<'_> {
                 .iter()
                 .map(|(offset, pointer)| format!(", {offset}: {}", self.show(*pointer)))
                 .collect();
+            let undefined: String = data
+                .undefined
+                .iter()
+                .map(|range| format!(", {}..{} undef", range.start, range.end))
+                .collect();
             writeln!(
                 f,
-                "global @{} {}{}{}{} {initial}{pointers}",
+                "global @{} {}{}{}{} {initial}{pointers}{undefined}",
                 data.name,
                 data.bytes,
                 mark(data.is_constant, " constant"),

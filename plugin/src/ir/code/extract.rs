@@ -199,6 +199,7 @@ fn read_global(words: &mut Words<'_>) -> GlobalData {
         is_thread_local: flags & 4 != 0,
         initial,
         pointers: words.list(|words| (words.next(), words.operand())),
+        undefined: words.list(|words| words.next()..words.next()),
     }
 }
 

@@ -73,6 +73,7 @@ pub(super) fn straighten<'m>(
             own_flag: false,
             escape: None,
             lands: Lands::Same,
+            item: None,
             start: None,
         })
         .collect();
@@ -87,7 +88,7 @@ pub(super) fn straighten<'m>(
         traps,
         entry: numbers[&start],
         guards,
-        not_covered: module.not_covered().expect("the name is free"),
+        not_covered: Some(module.not_covered().expect("the name is free")),
         sets_flag_at: Vec::new(),
     }
 }

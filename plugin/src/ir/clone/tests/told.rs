@@ -17,6 +17,7 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         own_flag: false,
         escape: None,
         lands: Lands::Same,
+        item: None,
         start: None,
     });
     Body {
@@ -24,7 +25,7 @@ fn identical<'m>(template: &Template<'m>, module: Module<'m>) -> Body<'m> {
         traps: vec![Trap { expected: SiteId(9), text: "call at p.c:9 (f)".to_owned() }],
         entry: NodeId(0),
         guards: Guards::Trap,
-        not_covered: module.not_covered().expect("the name is free"),
+        not_covered: Some(module.not_covered().expect("the name is free")),
         sets_flag_at: Vec::new(),
     }
 }
@@ -72,6 +73,7 @@ fn with_flag(program: &Program, done_is_live: bool) -> String {
         let landing = template.pieces[call].next[1].0 as usize;
         let trap = Target::Trap(TrapId(0));
         body.nodes[call].callee = Callee::WithFlag(maybe);
+        body.nodes[call].item = Some(6);
         for number in [call, landing] {
             let node = &mut body.nodes[number];
             if done_is_live {
@@ -84,6 +86,10 @@ fn with_flag(program: &Program, done_is_live: bool) -> String {
         template.make_clone(clone, &body);
         ir = text_of(module);
     });
+    // What takes a call's place is the item, too.
+    let call = ir.lines().skip_while(|line| !line.contains("@maybe.t2.6(i32 noundef %0, ptr %flag)")).nth(1);
+    let mark = call.and_then(|line| line.split("!covsched.item ").nth(1)).unwrap_or("none");
+    assert!(ir.contains(&format!("\n{mark} = !{{i32 6}}\n")), "{ir}");
     ir.replace("global ptr @f,", "global ptr @f.t2.5,")
 }
 

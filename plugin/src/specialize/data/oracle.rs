@@ -1,0 +1,103 @@
+//! The solver, with what is known of the run, and the question that comes after a proof: where may it be used?
+//!
+//! A proof that needed guards is good at a place if those suffice that have been passed wherever control is there. They are
+//! given with the question, as far as they share variables with it, and the question is asked again.
+
+use super::facts::Guard;
+use super::places::Places;
+use super::values::Values;
+use crate::ir::code::{Code, InstId};
+use crate::smt::{self, Answer, Goal, Prover, Question, Term, Terms};
+use std::collections::{HashMap, HashSet};
+
+/// Answers questions in one round.
+pub struct Oracle<'p, 'a, 'm> {
+    /// The program.
+    pub code: &'a Code<'m>,
+    /// Its order.
+    pub places: &'a Places<'a, 'm>,
+    /// The solver.
+    pub prover: &'p mut Prover,
+    /// Conditions of the run.
+    pub guards: &'p [Guard],
+}
+
+impl<'a, 'm> Oracle<'_, 'a, 'm> {
+    /// What the solver is given.
+    pub fn facts(&self, values: &Values<'a, 'm>) -> smt::Facts {
+        let guards = self.guards.iter().map(|guard| guard.term).collect();
+        smt::Facts { always: values.bounds.clone(), guards }
+    }
+
+    /// Asks.
+    pub fn ask(&mut self, values: &mut Values<'a, 'm>, questions: &[Question]) -> Vec<Answer> {
+        if questions.is_empty() {
+            return Vec::new();
+        }
+        let facts = self.facts(values);
+        self.prover.ask(&mut values.terms, &facts, questions)
+    }
+
+    /// Of questions whose proof needed guards: whether those suffice that are known at a place.
+    pub fn are_known_at(&mut self, values: &mut Values<'a, 'm>, proven: &[(Question, InstId)]) -> Vec<bool> {
+        let mut by_variable: HashMap<Term, Vec<usize>> = HashMap::new();
+        for (number, guard) in self.guards.iter().enumerate() {
+            for variable in values.terms.variables(guard.term) {
+                by_variable.entry(variable).or_default().push(number);
+            }
+        }
+        let questions: Vec<Question> = proven
+            .iter()
+            .map(|(question, place)| {
+                let mut context = question.context.clone();
+                context.extend(self.passed(&values.terms, &by_variable, question, *place));
+                Question { context, goal: question.goal }
+            })
+            .collect();
+        let is_known = |answer| {
+            matches!(
+                answer,
+                Answer::Proven { with_guards: false } | Answer::Unreachable { with_guards: false }
+            )
+        };
+        self.ask(values, &questions).into_iter().map(is_known).collect()
+    }
+
+    /// Guards that have been passed at a place and have to do with a question.
+    fn passed(
+        &self,
+        terms: &Terms,
+        by_variable: &HashMap<Term, Vec<usize>>,
+        question: &Question,
+        place: InstId,
+    ) -> Vec<Term> {
+        let about = match question.goal {
+            Goal::Equal(a, b) | Goal::Different(a, b) | Goal::Disjoint { a, b, .. } => [a, b],
+            Goal::Holds(a) => [a, a],
+        };
+        let mut work: Vec<Term> =
+            question.context.iter().chain(&about).flat_map(|&term| terms.variables(term)).collect();
+        let (mut seen, mut taken): (HashSet<Term>, HashSet<usize>) = (HashSet::new(), HashSet::new());
+        let mut passed = Vec::new();
+        while let Some(variable) = work.pop() {
+            if !seen.insert(variable) {
+                continue;
+            }
+            for &number in by_variable.get(&variable).into_iter().flatten() {
+                let guard = self.guards[number];
+                if taken.insert(number) && self.is_passed(guard, place) {
+                    passed.push(guard.term);
+                    work.extend(terms.variables(guard.term));
+                }
+            }
+        }
+        passed
+    }
+
+    /// Whether a guard has been passed wherever control is at a place: it holds from the beginning of its home on.
+    fn is_passed(&self, guard: Guard, place: InstId) -> bool {
+        let Some(home) = guard.home else { return false };
+        let first = InstId(self.code.block(home).insts.start);
+        first == place || self.places.dominates(first, place) || self.places.before(first, place)
+    }
+}
