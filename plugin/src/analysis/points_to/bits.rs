@@ -13,6 +13,9 @@ pub struct BitSet {
 const LOOK_UP: usize = 8;
 
 impl BitSet {
+    /// Members in a block.
+    pub const BLOCK: u32 = 64;
+
     /// A set with one member.
     pub fn of(member: u32) -> BitSet {
         BitSet { blocks: vec![(member / 64, 1 << (member % 64))] }
@@ -130,6 +133,18 @@ impl BitSet {
                 (lowest < 64).then_some(key * 64 + lowest)
             })
         })
+    }
+
+    /// The members in blocks of which this is true, by the block's number.
+    pub fn filter_blocks(&self, mut is_kept: impl FnMut(u32) -> bool) -> BitSet {
+        BitSet { blocks: self.blocks.iter().copied().filter(|&(key, _)| is_kept(key)).collect() }
+    }
+
+    /// Removes all members in some blocks.
+    pub fn remove_blocks(&mut self, range: std::ops::Range<u32>) {
+        let from = self.blocks.partition_point(|&(key, _)| key < range.start);
+        let to = self.blocks.partition_point(|&(key, _)| key < range.end);
+        self.blocks.drain(from..to);
     }
 
     fn find(&self, key: u32) -> Result<usize, usize> {

@@ -1,6 +1,6 @@
 //! Abstract memory: objects, and places in them by byte offset.
 
-use super::locations::{LocationId, OFFSETS};
+use super::locations::{LocationId, PLACES};
 use crate::ir::code::{FuncId, GlobalId, InstId};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -153,6 +153,10 @@ impl Memory {
 
     /// A new object.
     pub fn add(&mut self, object: Object) -> ObjectId {
+        if self.objects.len() as u32 >= LocationId::OBJECTS {
+            // So many that they have no numbers: unknown memory.
+            return ObjectId::EXTERNAL;
+        }
         self.objects.push(object);
         self.offsets.push(Vec::new());
         ObjectId(self.objects.len() as u32 - 1)
@@ -221,7 +225,7 @@ impl Memory {
         let known = &mut self.offsets[object.index()];
         let place = match self.places.get(&(object.0, offset as u64)) {
             Some(&place) => place,
-            None if steps > MOST_STEPS || known.len() as u32 + 1 >= OFFSETS => return LocationId::any(object),
+            None if steps > MOST_STEPS || known.len() as u32 + 1 >= PLACES => return LocationId::any(object),
             None => {
                 known.push((offset as u64, steps));
                 self.places.insert((object.0, offset as u64), known.len() as u32);
