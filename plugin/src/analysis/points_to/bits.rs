@@ -202,18 +202,15 @@ impl FromIterator<u32> for BitSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::testing::Random;
     use std::collections::BTreeSet;
 
     /// Sets of several shapes: few and many members, close together and far apart.
     fn sets() -> Vec<BTreeSet<u32>> {
-        let mut seed = 1u64;
-        let mut next = move || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as u32
-        };
+        let mut random = Random::new(1);
         let mut sets = vec![BTreeSet::new(), [0, 63, 64, u32::MAX].into()];
         for (count, below) in [(3, 100), (3, 100_000), (100, 128), (200, 50_000), (2000, 20_000)] {
-            sets.push((0..count).map(|_| next() % below).collect());
+            sets.push((0..count).map(|_| random.below(below) as u32).collect());
         }
         sets
     }

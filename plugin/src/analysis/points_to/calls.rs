@@ -202,9 +202,8 @@ impl Solver<'_, '_> {
             return;
         }
         let result = self.graph.add();
-        let variadic = facts.is_variadic.then(|| {
-            self.memory.add(Object::new(ObjectKind::Variadic(function), None))
-        });
+        let variadic =
+            facts.is_variadic.then(|| self.memory.add(Object::new(ObjectKind::Variadic(function), None)));
         let state = &mut self.functions[function.index()];
         state.is_active = true;
         state.result = Some(result);

@@ -33,7 +33,8 @@ impl ObjectSet {
 
     /// Whether it is a member.
     pub fn contains(&self, object: ObjectId) -> bool {
-        self.bits.contains(object.0) || self.escaped.as_ref().is_some_and(|escaped| escaped.contains(object.0))
+        self.bits.contains(object.0)
+            || self.escaped.as_ref().is_some_and(|escaped| escaped.contains(object.0))
     }
 
     /// Whether there is a common member.

@@ -11,11 +11,12 @@ use super::calls::{Argument, CallSite, Touch};
 use super::graph::Node;
 use super::library::When;
 use super::locations::LocationId;
-use super::memory::{Object, ObjectKind, Set};
+use super::memory::{Object, ObjectId, ObjectKind, Set};
 use super::solver::{Rule, Solver};
 use crate::epoch::graph::components;
 use crate::ir::code::{
-    Binary, BlockId, Call, Callee, Cast, Def, FuncId, GlobalData, GlobalId, Initial, InstData, InstId, Op, OpaqueId, Operand, Ty,
+    Binary, BlockId, Call, Callee, Cast, Def, FuncId, GlobalData, GlobalId, Initial, InstData, InstId, Op,
+    OpaqueId, Operand, Ty,
 };
 
 /// What makes two expressions equal.
@@ -38,13 +39,25 @@ const MOST_OPERANDS: u32 = 16;
 
 /// What unknown code may not have defined, but calls if the program does.
 const REPLACED: &[&str] = &[
-    "malloc", "calloc", "realloc", "free", "memalign", "aligned_alloc", "posix_memalign", "_Znwm", "_Znam",
-    "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "memalign",
+    "aligned_alloc",
+    "posix_memalign",
+    "_Znwm",
+    "_Znam",
+    "_ZdlPv",
+    "_ZdaPv",
+    "_ZdlPvm",
+    "_ZdaPvm",
 ];
 
 impl Solver<'_, '_> {
     /// What is there before anything runs: variables' initializers, main, constructors, what unknown code may reach.
     pub fn begin(&mut self) {
+        self.escaped.insert(ObjectId::EXTERNAL.0);
         for special in [LocationId::LIBRARY, LocationId::ENVIRONMENT] {
             let object = self.memory.location(special).object;
             let into = self.inside_of(object);
@@ -88,7 +101,9 @@ impl Solver<'_, '_> {
         for function in self.listed(CONSTRUCTORS).into_iter().chain(main.map(|index| FuncId(index as u32))) {
             self.activate(function);
             for &parameter in &code.function(function).parameters {
-                if let Some(node) = self.values[parameter.index()].filter(|_| code.value(parameter).ty == Ty::Ptr) {
+                if let Some(node) =
+                    self.values[parameter.index()].filter(|_| code.value(parameter).ty == Ty::Ptr)
+                {
                     self.graph.insert(node, LocationId::ENVIRONMENT);
                 }
             }
@@ -132,7 +147,8 @@ impl Solver<'_, '_> {
                     continue;
                 }
                 let is_landing = landings.contains(&block) && is_landing(&inst.op);
-                let node = if is_landing { Some(self.external) } else { self.instruction(id, inst, &growing) };
+                let node =
+                    if is_landing { Some(self.external) } else { self.instruction(id, inst, &growing) };
                 if let Some(result) = inst.result {
                     self.values[result.index()] = node;
                 }
@@ -154,8 +170,10 @@ impl Solver<'_, '_> {
             Op::Binary { op, a, b, .. } => {
                 let a = self.operand(*a).map(|a| self.blurred(a));
                 // By how much to shift, and what to divide by, is no part of the result.
-                let takes_both =
-                    matches!(op, Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::Xor);
+                let takes_both = matches!(
+                    op,
+                    Binary::Add | Binary::Sub | Binary::Mul | Binary::And | Binary::Or | Binary::Xor
+                );
                 let b = if takes_both { self.operand(*b).map(|b| self.blurred(b)) } else { None };
                 self.either(a, b)
             }
@@ -202,7 +220,9 @@ impl Solver<'_, '_> {
                 let location = self.memory.at(object, 0);
                 Some(self.constant(location))
             }
-            Op::Load { address, bytes, .. } => self.address(*address).map(|address| self.loaded(address, *bytes)),
+            Op::Load { address, bytes, .. } => {
+                self.address(*address).map(|address| self.loaded(address, *bytes))
+            }
             Op::Store { address, value, bytes, .. } => {
                 if let (Some(address), Some(value)) = (self.address(*address), self.operand(*value)) {
                     self.rule(address, Rule::Store(value, *bytes));
@@ -241,8 +261,7 @@ impl Solver<'_, '_> {
     }
 
     fn call(&mut self, id: InstId, inst: &InstData<'_>, call: &Call) -> Option<Node> {
-        let can_point =
-            |result: crate::ir::code::ValueId| !matches!(self.code.value(result).ty, Ty::Int(width) if width < 8);
+        let can_point = |result: crate::ir::code::ValueId| !matches!(self.code.value(result).ty, Ty::Int(width) if width < 8);
         let result = inst.result.filter(|&result| can_point(result)).map(|_| self.graph.add());
         let arguments = call
             .arguments
@@ -264,7 +283,9 @@ impl Solver<'_, '_> {
             Callee::Pointer(pointer) => match self.operand(pointer) {
                 Some(node) => self.rule(node, Rule::Call(site)),
                 // An ifunc, an address in hardware.
-                None if matches!(pointer, Operand::Opaque(_) | Operand::Int { .. }) => self.link_unknown(site),
+                None if matches!(pointer, Operand::Opaque(_) | Operand::Int { .. }) => {
+                    self.link_unknown(site)
+                }
                 None => {}
             },
             Callee::Asm if call.touches_nothing || call.only_reads => self.link_unknown(site),
@@ -404,9 +425,12 @@ impl Solver<'_, '_> {
         let is_variable = |operand| matches!(operand, Operand::Value(_) | Operand::Global(..));
         match &self.code.inst(inst).op {
             Op::Cast { op: Cast::Same, a } | Op::Freeze(a) => comes(*a),
-            Op::Binary { op: Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor, a, b, .. } => {
-                (is_variable(*a) && comes(*a)) || (is_variable(*b) && comes(*b))
-            }
+            Op::Binary {
+                op: Binary::Add | Binary::Sub | Binary::And | Binary::Or | Binary::Xor,
+                a,
+                b,
+                ..
+            } => (is_variable(*a) && comes(*a)) || (is_variable(*b) && comes(*b)),
             Op::Select { a, b, .. } => comes(*a) && comes(*b),
             _ => false,
         }

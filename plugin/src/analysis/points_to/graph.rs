@@ -88,11 +88,6 @@ impl<R> Graph<R> {
         self.edges + self.rules.iter().map(Vec::len).sum::<usize>()
     }
 
-    /// x
-    pub fn rule_histogram(&self) -> Vec<(usize, usize, usize)> {
-        let mut v: Vec<(usize, usize, usize)> = (0..self.len()).map(|n| (self.rules[n].len() * self.sets[n].len(), self.rules[n].len(), self.sets[n].len())).collect();
-        v.sort(); v.reverse(); let t: usize = v.iter().map(|x| x.0).sum(); v.truncate(8); v.push((t, 0, 0)); v
-    }
     /// The node that stands for it.
     pub fn find(&self, node: Node) -> Node {
         let mut at = node.0;
@@ -163,7 +158,6 @@ impl<R> Graph<R> {
     pub fn take(&mut self) -> Option<(Node, LocationSet, Vec<R>)> {
         if self.new_edges > 2000 + self.edges / 8 {
             self.join_cycles();
-            if std::env::var_os("PTS_DEBUG").is_some() { eprintln!("order {} nodes {} edges {} taken {} queue {} members {} largest {}", self.orderings, self.len(), self.edges, self.taken, self.queue.len(), self.sets.iter().map(|s| s.len()).sum::<usize>(), self.sets.iter().map(|s| s.len()).max().unwrap_or(0)); }
         }
         loop {
             let Reverse((_, number)) = self.queue.pop()?;
@@ -318,6 +312,9 @@ mod tests {
         assert_eq!(seen.len(), 4);
         graph.insert(nodes[2], at(77));
         run(&mut graph);
-        assert!(graph.set(nodes[5]).iter().any(|member| member == at(77)) && graph.set(nodes[4]).iter().any(|member| member == at(77)));
+        assert!(
+            graph.set(nodes[5]).iter().any(|member| member == at(77))
+                && graph.set(nodes[4]).iter().any(|member| member == at(77))
+        );
     }
 }

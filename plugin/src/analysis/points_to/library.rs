@@ -227,9 +227,9 @@ fn by_beginning(
     table: &'static [(&'static str, &'static [Effect])],
     name: &str,
 ) -> Option<&'static [Effect]> {
-    let found = table.iter().find(|(beginnings, _)| {
-        beginnings.split_whitespace().any(|beginning| name.starts_with(beginning))
-    });
+    let found = table
+        .iter()
+        .find(|(beginnings, _)| beginnings.split_whitespace().any(|beginning| name.starts_with(beginning)));
     found.map(|&(_, effects)| effects)
 }
 

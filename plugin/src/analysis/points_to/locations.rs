@@ -156,35 +156,36 @@ fn uncovered(at: &BitSet, objects: &BitSet) -> BitSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::testing::Random;
     use std::collections::BTreeSet;
 
     /// A set as the places that it stands for: of few objects with few places each.
     type Plain = BTreeSet<(u32, u32)>;
 
-    const OBJECTS: u32 = 6;
+    const OBJECTS: usize = 6;
     const FEW: [u32; 4] = [1, 2, 63, PLACES - 1];
 
     fn plain(set: &LocationSet) -> Plain {
         let members = set.iter().flat_map(|location| {
-            let places = if location.place() == 0 { FEW.iter().copied().chain([0]).collect() } else { vec![location.place()] };
+            let places = if location.place() == 0 {
+                FEW.iter().copied().chain([0]).collect()
+            } else {
+                vec![location.place()]
+            };
             places.into_iter().map(move |place| (location.object().0, place))
         });
         members.collect()
     }
 
     fn sets() -> Vec<LocationSet> {
-        let mut seed = 1u64;
-        let mut next = move |below: u32| {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as u32 % below
-        };
+        let mut random = Random::new(1);
         let mut sets = vec![LocationSet::default()];
         for count in [1, 2, 4, 8, 16, 24] {
             for _ in 0..6 {
                 let mut set = LocationSet::default();
-                for _ in 0..next(count) + 1 {
-                    let place = if next(4) == 0 { 0 } else { FEW[next(4) as usize] };
-                    set.insert(LocationId::new(ObjectId(next(OBJECTS)), place));
+                for _ in 0..random.below(count) + 1 {
+                    let place = if random.chance(25) { 0 } else { *random.pick(&FEW) };
+                    set.insert(LocationId::new(ObjectId(random.below(OBJECTS) as u32), place));
                 }
                 sets.push(set);
             }
@@ -213,7 +214,10 @@ mod tests {
                 assert!(new.is_superset(&(&left - &right)) && new.is_subset(&left));
                 assert_eq!(new.is_empty(), left.is_subset(&right), "{a:?} {b:?}");
                 let outside = plain(&a.outside_of(b.any()));
-                assert_eq!(outside, left.iter().copied().filter(|(object, _)| !b.any().contains(*object)).collect());
+                assert_eq!(
+                    outside,
+                    left.iter().copied().filter(|(object, _)| !b.any().contains(*object)).collect()
+                );
             }
         }
     }

@@ -12,10 +12,12 @@ mod model;
 mod print;
 mod solved;
 mod solver;
+#[cfg(test)]
+mod tests;
 
 pub use effects::ObjectSet;
-pub use print::print_points_to;
 pub use memory::{Location, Object, ObjectId, ObjectKind, Offset};
+pub use print::print_points_to;
 
 use crate::ir::code::{Code, FuncId, InstId, Operand};
 use calls::Runs;
@@ -106,7 +108,15 @@ impl PointsTo {
         stats.count(code, &solved, &live);
         stats.seconds = begin.elapsed().as_secs_f64();
         let constructors = solver.listed(generate::CONSTRUCTORS);
-        PointsTo { solved, effects, runs: std::mem::take(&mut solver.runs), live, floating, constructors, stats }
+        PointsTo {
+            solved,
+            effects,
+            runs: std::mem::take(&mut solver.runs),
+            live,
+            floating,
+            constructors,
+            stats,
+        }
     }
 
     /// All objects.

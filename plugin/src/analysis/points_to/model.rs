@@ -288,7 +288,8 @@ impl Solver<'_, '_> {
         let [state, table] = [self.graph.add(), self.graph.add()];
         self.rule(at, Rule::Load(state, POINTER));
         self.rule(state, Rule::Load(table, POINTER));
-        let whens = [(STATE_RUN, When::Thread)].into_iter().chain(STATE_DESTRUCTORS.map(|at| (at, When::Later)));
+        let whens =
+            [(STATE_RUN, When::Thread)].into_iter().chain(STATE_DESTRUCTORS.map(|at| (at, When::Later)));
         for (offset, when) in whens {
             let [entry, function] = [self.graph.add(), self.graph.add()];
             self.rule(table, Rule::Shift(entry, offset));
@@ -300,7 +301,8 @@ impl Solver<'_, '_> {
     fn call_back(&mut self, site: &CallSite, function: Node, given: &[Given], when: When) {
         let mut arguments = Vec::new();
         for &given in given {
-            let argument = |index: u8| site.arguments.get(usize::from(index)).and_then(|argument| argument.node);
+            let argument =
+                |index: u8| site.arguments.get(usize::from(index)).and_then(|argument| argument.node);
             let node = match given {
                 Given::Nothing => None,
                 Given::Argument(index) => argument(index),

@@ -63,11 +63,7 @@ impl Solved {
             escaped: Arc::new(solver.escaped.clone()),
             sets: vec![
                 Places::default(),
-                Places {
-                    list: Box::new([Location::EXTERNAL]),
-                    has_external: true,
-                    has_escaped: true,
-                },
+                Places { list: Box::new([Location::EXTERNAL]), has_external: true, has_escaped: true },
             ],
             values: Vec::with_capacity(code.values.len()),
             opaques: Map::default(),
@@ -141,11 +137,7 @@ impl Solved {
         id
     }
 
-    fn set_of_address(
-        &mut self,
-        address: Operand,
-        known: &mut HashMap<Box<[Location]>, SetId>,
-    ) -> SetId {
+    fn set_of_address(&mut self, address: Operand, known: &mut HashMap<Box<[Location]>, SetId>) -> SetId {
         match address {
             Operand::Value(value) => self.values[value.index()],
             Operand::Opaque(id) => self.opaques.get(&id.0).copied().unwrap_or(SetId::EMPTY),
@@ -248,7 +240,8 @@ impl Solved {
                 std::cmp::Ordering::Less => left = rest_left,
                 std::cmp::Ordering::Greater => right = rest_right,
                 std::cmp::Ordering::Equal => {
-                    let meet = |a: &Location| theirs.iter().any(|b| overlap(a.offset, a_bytes, b.offset, b_bytes));
+                    let meet =
+                        |a: &Location| theirs.iter().any(|b| overlap(a.offset, a_bytes, b.offset, b_bytes));
                     if mine.iter().any(meet) {
                         return true;
                     }

@@ -227,21 +227,6 @@ impl<'c, 'm> Solver<'c, 'm> {
                 continue;
             }
             let Some((node, new, rules)) = self.graph.take() else { break };
-            if self.graph.taken % 20000 == 0 && std::env::var_os("PTS_DEBUG").is_some() {
-                let mut kinds: std::collections::BTreeMap<&str, usize> = Default::default();
-                let mut objs: std::collections::HashMap<u32, usize> = Default::default();
-                for n in 0..self.graph.len() as u32 { if self.graph.find(Node(n)) == Node(n) { for l in self.graph.set(Node(n)).iter() {
-                    let o = l.object();
-                    *objs.entry(o.0).or_default() += 1;
-                    let k = match self.memory.object(o).kind { ObjectKind::External => "ext", ObjectKind::Library => "lib", ObjectKind::Environment => "env", ObjectKind::Global(_) => "global", ObjectKind::Function(_) => "fun", ObjectKind::Stack(_) => "stack", ObjectKind::Heap(_) => "heap", _ => "other" };
-                    *kinds.entry(k).or_default() += 1; *kinds.entry(if l.place()==0 {"ANY"} else {"AT"}).or_default() += 1;
-                    if self.escaped.contains(o.0) { *kinds.entry("escaped").or_default() += 1; }
-                } } }
-                let mut objs: Vec<_> = objs.into_iter().collect(); objs.sort_by_key(|x| std::cmp::Reverse(x.1));
-                let fns: usize = self.linked.len();
-                eprintln!("taken {} kinds {kinds:?} linked {fns} escaped {} top {:?}", self.graph.taken, self.escaped.len(), objs.iter().take(8).map(|&(o, c)| (self.memory.object(ObjectId(o)).kind, c)).collect::<Vec<_>>());
-                eprintln!("rules {:?}", self.graph.rule_histogram());
-            }
             if rules.iter().any(|rule| matches!(rule, Rule::Store(..) | Rule::StoreAll(_))) {
                 self.mix(node);
             }
