@@ -14,13 +14,6 @@ use super::solver::Solver;
 
 /// Bytes in a word.
 const WORD: u64 = 8;
-/// An object with more words is one word.
-const MOST_WORDS: usize = 4096;
-/// An access to more words is one to the whole object.
-const MOST_AT_ONCE: u64 = 32;
-
-/// A store through a pointer to more objects makes their contents one.
-const MOST_APART: usize = 200;
 
 /// The nodes of all objects.
 #[derive(Debug, Default)]
@@ -77,7 +70,7 @@ impl Solver<'_, '_> {
         }
         match (offset, bytes) {
             (Offset::At(_), Some(0)) => {}
-            (Offset::At(at), Some(bytes)) if bytes <= MOST_AT_ONCE * WORD => {
+            (Offset::At(at), Some(bytes)) if bytes <= self.limits.bytes_at_once => {
                 for word in words(at, bytes) {
                     found.push(self.word_of(object, word));
                 }
@@ -98,7 +91,7 @@ impl Solver<'_, '_> {
         }
         match (offset, bytes) {
             (Offset::At(_), Some(0)) => {}
-            (Offset::At(at), Some(bytes)) if bytes <= MOST_AT_ONCE * WORD => {
+            (Offset::At(at), Some(bytes)) if bytes <= self.limits.bytes_at_once => {
                 for word in words(at, bytes) {
                     found.push(self.word_of(object, word));
                 }
@@ -112,7 +105,7 @@ impl Solver<'_, '_> {
     /// and an object.
     pub fn mix(&mut self, pointer: Node) {
         let set = self.graph.set(pointer);
-        if set.any().len() <= MOST_APART {
+        if set.any().len() <= self.limits.objects_apart {
             return;
         }
         let mut objects = set.any().without(&self.kinds.constant).without(&self.cells.mixed);
@@ -163,7 +156,7 @@ impl Solver<'_, '_> {
         if let Some(&known) = cells.words.get(&word) {
             return known;
         }
-        if cells.list.len() >= MOST_WORDS {
+        if cells.list.len() >= self.limits.words {
             return self.make_one(object);
         }
         let node = self.graph.add();
@@ -260,7 +253,7 @@ impl Solver<'_, '_> {
         let source_kind = self.memory.object(source.object).kind;
         let is_external = matches!(source_kind, ObjectKind::External) || target.object == ObjectId::EXTERNAL;
         // Shifting more words than a few, or nobody knows how many, would fill objects with words.
-        let is_small = bytes.is_some_and(|bytes| bytes <= MOST_AT_ONCE * WORD);
+        let is_small = bytes.is_some_and(|bytes| bytes <= self.limits.bytes_at_once);
         match (source.offset, target.offset) {
             (Offset::At(from), Offset::At(to)) if !is_external && (is_small || from == to) => {
                 let copy = CopyOut { from, to_object: target.object, to, bytes };
@@ -317,7 +310,7 @@ impl Solver<'_, '_> {
     /// Copies what is somewhere in an object.
     fn copy_into(&mut self, copy: CopyOut, node: Node) {
         match copy.bytes {
-            Some(bytes) if bytes <= MOST_AT_ONCE * WORD => {
+            Some(bytes) if bytes <= self.limits.bytes_at_once => {
                 for word in words(copy.to, bytes) {
                     let to = self.word_of(copy.to_object, word);
                     self.graph.connect(node, to);

@@ -39,6 +39,8 @@ pub struct Graph<R> {
     edges: usize,
     /// Edges since the order was computed.
     new_edges: usize,
+    /// See [`Limits::new_edges`](super::limits::Limits::new_edges).
+    most_new_edges: usize,
     /// Of work done, in nodes that were taken.
     pub taken: usize,
     /// How often the order was computed.
@@ -47,7 +49,7 @@ pub struct Graph<R> {
 
 impl<R> Graph<R> {
     /// No nodes.
-    pub fn new() -> Self {
+    pub fn new(most_new_edges: usize) -> Self {
         Graph {
             parents: Vec::new(),
             sets: Vec::new(),
@@ -60,6 +62,7 @@ impl<R> Graph<R> {
             hidden: BitSet::default(),
             edges: 0,
             new_edges: 0,
+            most_new_edges,
             taken: 0,
             orderings: 0,
         }
@@ -156,7 +159,7 @@ impl<R> Graph<R> {
     /// The next node with something new: that is handed on along the edges, and given back with the node's rules, which
     /// are to be returned with [`Graph::put_back`].
     pub fn take(&mut self) -> Option<(Node, LocationSet, Vec<R>)> {
-        if self.new_edges > 2000 + self.edges / 8 {
+        if self.new_edges > self.most_new_edges + self.edges / 8 {
             self.join_cycles();
         }
         loop {
@@ -273,7 +276,7 @@ mod tests {
 
     #[test]
     fn sets_flow_along_edges_whenever_they_are_added() {
-        let mut graph = Graph::new();
+        let mut graph = Graph::new(2000);
         let nodes: Vec<Node> = (0..4).map(|_| graph.add()).collect();
         graph.insert(nodes[0], at(5));
         graph.connect(nodes[1], nodes[2]);
@@ -288,7 +291,7 @@ mod tests {
 
     #[test]
     fn a_cycle_becomes_one_node_that_has_seen_everything() {
-        let mut graph = Graph::new();
+        let mut graph = Graph::new(2000);
         let nodes: Vec<Node> = (0..6).map(|_| graph.add()).collect();
         for index in 0..4 {
             graph.connect(nodes[index], nodes[(index + 1) % 4]);

@@ -128,10 +128,6 @@ impl Location {
     pub const EXTERNAL: Location = Location { object: ObjectId::EXTERNAL, offset: Offset::Any };
 }
 
-/// How often an offset may be derived from another one that was new. A pointer that walks along an object comes to ever
-/// new offsets; a field of a field of a field does so, too, but not so often.
-const MOST_STEPS: u8 = 6;
-
 /// All objects, and the offsets in them that were asked for.
 #[derive(Debug)]
 pub struct Memory {
@@ -139,12 +135,15 @@ pub struct Memory {
     /// By object, the offsets that are told apart; place 0 in a set's numbers is none of them.
     offsets: Vec<Vec<(u64, u8)>>,
     places: Map<(u32, u64), u32>,
+    /// See [`Limits::steps`](super::limits::Limits::steps).
+    most_steps: u8,
 }
 
 impl Memory {
     /// Only the special objects.
-    pub fn new() -> Memory {
-        let mut memory = Memory { objects: Vec::new(), offsets: Vec::new(), places: Map::default() };
+    pub fn new(most_steps: u8) -> Memory {
+        let mut memory =
+            Memory { objects: Vec::new(), offsets: Vec::new(), places: Map::default(), most_steps };
         for kind in [ObjectKind::External, ObjectKind::Library, ObjectKind::Environment] {
             memory.add(Object::new(kind, None));
         }
@@ -225,7 +224,9 @@ impl Memory {
         let known = &mut self.offsets[object.index()];
         let place = match self.places.get(&(object.0, offset as u64)) {
             Some(&place) => place,
-            None if steps > MOST_STEPS || known.len() as u32 + 1 >= PLACES => return LocationId::any(object),
+            None if steps > self.most_steps || known.len() as u32 + 1 >= PLACES => {
+                return LocationId::any(object)
+            }
             None => {
                 known.push((offset as u64, steps));
                 self.places.insert((object.0, offset as u64), known.len() as u32);
@@ -242,7 +243,7 @@ mod tests {
 
     #[test]
     fn offsets_outside_of_an_object_are_any() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(6);
         let global = memory.add(Object::new(ObjectKind::Global(GlobalId(0)), Some(16)));
         let any = LocationId::any(global);
         let start = memory.at(global, 0);
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn functions_and_external_memory_are_one_place() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(6);
         let function = memory.add(Object::new(ObjectKind::Function(FuncId(0)), None));
         let it = memory.at(function, 0);
         assert_eq!(memory.shifted(it, 8), it);
@@ -270,7 +271,7 @@ mod tests {
 
     #[test]
     fn a_walk_along_an_object_ends() {
-        let mut memory = Memory::new();
+        let mut memory = Memory::new(6);
         let heap = memory.add(Object::new(ObjectKind::Heap(InstId(0)), None));
         let mut at = memory.at(heap, 0);
         let any = LocationId::any(heap);
@@ -279,6 +280,6 @@ mod tests {
             at = memory.shifted(at, 8);
             steps += 1;
         }
-        assert_eq!(steps, u32::from(MOST_STEPS) + 1);
+        assert_eq!(steps, 7);
     }
 }

@@ -6,6 +6,7 @@ mod effects;
 mod generate;
 mod graph;
 mod library;
+mod limits;
 mod locations;
 mod memory;
 mod model;
@@ -22,6 +23,7 @@ pub use print::print_points_to;
 use crate::ir::code::{Code, FuncId, InstId, Operand};
 use calls::Runs;
 use effects::Effects;
+use limits::Limits;
 use memory::Map;
 use solved::Solved;
 use solver::Solver;
@@ -83,8 +85,12 @@ pub struct PointsToStats {
 impl PointsTo {
     /// Analyses a program.
     pub fn of(code: &Code<'_>) -> PointsTo {
+        PointsTo::within(code, Limits::default())
+    }
+
+    fn within(code: &Code<'_>, limits: Limits) -> PointsTo {
         let begin = Instant::now();
-        let mut solver = Solver::new(code);
+        let mut solver = Solver::new(code, limits);
         solver.begin();
         solver.solve();
         let solved = Solved::of(&mut solver);

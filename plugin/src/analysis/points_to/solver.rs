@@ -10,6 +10,7 @@ use super::cells::Cells;
 use super::generate::{is_elsewhere, Key};
 use super::graph::{Graph, Node};
 use super::library::{Library, Slot};
+use super::limits::Limits;
 use super::locations::{LocationId, LocationSet};
 use super::memory::{Map, Memory, Object, ObjectId, ObjectKind, Set};
 use crate::ir::code::{Code, FuncId, GlobalId, InstId};
@@ -74,6 +75,8 @@ pub struct Kinds {
 pub struct Solver<'c, 'm> {
     /// What is analysed.
     pub code: &'c Code<'m>,
+    /// Where it stops telling things apart.
+    pub(super) limits: Limits,
     /// Objects and locations.
     pub memory: Memory,
     /// Nodes.
@@ -126,8 +129,8 @@ pub struct Solver<'c, 'm> {
 
 impl<'c, 'm> Solver<'c, 'm> {
     /// Objects of all functions and variables, and nothing that runs.
-    pub fn new(code: &'c Code<'m>) -> Self {
-        let mut memory = Memory::new();
+    pub(super) fn new(code: &'c Code<'m>, limits: Limits) -> Self {
+        let mut memory = Memory::new(limits.steps);
         let first_function = memory.objects().len() as u32;
         for index in 0..code.functions.len() as u32 {
             memory.add(Object {
@@ -167,13 +170,14 @@ impl<'c, 'm> Solver<'c, 'm> {
                 kinds.constant.insert(object);
             }
         }
-        let mut graph = Graph::new();
+        let mut graph = Graph::new(limits.new_edges);
         let [escape, external, mixed] = [graph.add(), graph.add(), graph.add()];
         graph.insert(external, LocationId::EXTERNAL);
         graph.add_rule(escape, Rule::Escape);
         let slots = std::array::from_fn(|_| graph.add());
         Solver {
             code,
+            limits,
             memory,
             cells: Cells::default(),
             library: Library::new(),

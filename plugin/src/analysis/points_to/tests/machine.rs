@@ -13,9 +13,11 @@ use crate::ir::code::{
 use std::collections::HashMap;
 
 /// Where objects begin: no number that a program computes is there by chance, nor is half an address.
-const FIRST: u64 = 0x7e00_1230_0000;
-/// So far apart that no pointer comes from one to the next.
+const FIRST: u64 = 0x1e00_1230_0000;
+/// So far apart that no pointer comes from one to the next. More is left to chance, so that two addresses do not make a
+/// third by addition.
 const GAP: u64 = 1 << 20;
+const MORE: u64 = 1 << 32;
 const MOST_STEPS: u32 = 20_000;
 const MOST_DEPTH: usize = 12;
 
@@ -105,7 +107,8 @@ impl<'p, 'm> Machine<'p, 'm> {
     }
 
     fn make(&mut self, kind: ObjectKind, bytes: u64) -> u64 {
-        let begin = self.objects.last().map_or(FIRST, |last| (last.begin + last.bytes + GAP) & !15);
+        let end = self.objects.last().map_or(FIRST, |last| last.begin + last.bytes);
+        let begin = (end + GAP + self.random.next() % MORE) & !15;
         self.objects.push(Live { kind, begin, bytes });
         begin
     }
@@ -224,7 +227,7 @@ impl<'p, 'm> Machine<'p, 'm> {
     /// Runs a function; `None` if this thread is to end.
     fn call(&mut self, function: FuncId, arguments: &[u64]) -> Option<u64> {
         self.depth += 1;
-        let result = if self.depth > MOST_DEPTH { None } else { self.body(function, arguments) };
+        let result = if self.depth > MOST_DEPTH { Some(0) } else { self.body(function, arguments) };
         self.depth -= 1;
         result
     }

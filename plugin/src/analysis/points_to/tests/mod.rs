@@ -6,6 +6,7 @@ mod library;
 mod machine;
 mod random;
 
+use super::limits::Limits;
 use super::print::Printer;
 use super::{ObjectSet, PointsTo};
 use crate::ir::code::{Call, Callee, Code, Op, Summaries};
@@ -14,10 +15,15 @@ use std::collections::BTreeMap;
 
 /// Does something with a program and its analysis.
 fn analysed<R>(ir: &str, look: impl FnOnce(&Code<'_>, &PointsTo) -> R) -> R {
+    analysed_within(ir, Limits::default(), look)
+}
+
+/// The same with limits other than usual.
+fn analysed_within<R>(ir: &str, limits: Limits, look: impl FnOnce(&Code<'_>, &PointsTo) -> R) -> R {
     let mut found = None;
     let reported = complaints(&format!("{LAYOUT}{ir}"), |module| {
         let code = Code::of(module, &Summaries::default());
-        found = Some(look(&code, &PointsTo::of(&code)));
+        found = Some(look(&code, &PointsTo::within(&code, limits)));
     });
     assert_eq!(reported, [""; 0]);
     found.expect("the module was looked at")

@@ -1,8 +1,8 @@
 //! Random programs: pointers in fields, arrays, integers, bytes and halves, through calls, library functions, threads and
 //! unknown code. Each is analysed and run; see [`super::machine`].
 
-use super::analysed;
 use super::machine::Machine;
+use super::{analysed_within, Limits};
 use crate::epoch::testing::{count_from_environment, Random};
 use std::fmt::Write;
 
@@ -216,8 +216,15 @@ fn every_pointer_of_a_run_is_in_its_set() {
     for seed in 0..count as u64 {
         let mut random = Random::new(seed);
         let ir = program(&mut random);
+        // Programs are too small for the usual limits.
+        let limits = *random.pick(&[
+            Limits::default(),
+            Limits { new_edges: 10, ..Limits::default() },
+            Limits { steps: 1, words: 2, new_edges: 5, ..Limits::default() },
+            Limits { objects_apart: 2, bytes_at_once: 8, new_edges: 20, ..Limits::default() },
+        ]);
         let run = std::panic::AssertUnwindSafe(|| {
-            analysed(&ir, |code, points_to| {
+            analysed_within(&ir, limits, |code, points_to| {
                 for run in 0..3 {
                     let mut machine = Machine::new(code, points_to, Random::new(seed * 16 + run));
                     machine.run();
