@@ -7,12 +7,13 @@
 use super::bits::BitSet;
 use super::calls::{CallSite, Runs};
 use super::cells::Cells;
-use super::generate::{is_elsewhere, Key};
+use super::generate::Key;
 use super::graph::{Graph, Node};
 use super::library::{Library, Slot};
 use super::limits::Limits;
 use super::locations::{LocationId, LocationSet};
 use super::memory::{Map, Memory, Object, ObjectId, ObjectKind, Set};
+use super::start::is_elsewhere;
 use crate::ir::code::{Code, FuncId, GlobalId, InstId};
 
 /// What is to be done for each location that a node points to.

@@ -51,6 +51,20 @@ fn memory_is_copied_word_by_word() {
 }
 
 #[test]
+fn a_copy_that_is_not_aligned_reaches_both_words() {
+    expect_main(
+        "declare ptr @memcpy(ptr, ptr, i64)",
+        "store ptr @c, ptr @a
+         %to = call ptr @memcpy(ptr getelementptr (i8, ptr @b, i64 4), ptr @a, i64 8)
+         %p = load ptr, ptr @b\n%q = load ptr, ptr getelementptr (i8, ptr @b, i64 8)
+         %r = load ptr, ptr getelementptr (i8, ptr @b, i64 16)",
+        "main %p: @c
+         main %q: @c
+         main %r: nothing",
+    );
+}
+
+#[test]
 fn a_copy_of_unknown_length_copies_everything_behind() {
     expect_main(
         "declare ptr @memcpy(ptr, ptr, i64)\n@x = internal global i32 0",

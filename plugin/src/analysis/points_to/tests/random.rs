@@ -106,12 +106,12 @@ impl Writer<'_> {
 
     fn statement(&mut self) {
         let (p, q, w, v) = (self.pointer(), self.pointer(), self.word(), self.word());
-        let by = 8 * self.random.below(6) as i64 - 8;
+        let by = 8 * self.random.below(6) as i64 - 8 + if self.random.chance(15) { 4 } else { 0 };
         let function = *self.random.pick(&FUNCTIONS);
         match self.random.below(34) {
             0 => self.keep_pointer(&format!("call ptr @malloc(i64 {})", by + 16)),
-            1..=4 => self.keep_pointer(&format!("getelementptr i8, ptr {p}, i64 {by}")),
-            5 => self.keep_pointer(&format!("getelementptr [2 x ptr], ptr {p}, i64 0, i64 {w}")),
+            1..=3 => self.keep_pointer(&format!("getelementptr i8, ptr {p}, i64 {by}")),
+            4 | 5 => self.keep_pointer(&format!("getelementptr [2 x ptr], ptr {p}, i64 0, i64 {w}")),
             6..=9 => self.keep_pointer(&format!("load ptr, ptr {p}")),
             10..=14 => self.line(&format!("store ptr {q}, ptr {p}")),
             15 => self.keep_word(&format!("load i64, ptr {p}")),
@@ -220,8 +220,8 @@ fn every_pointer_of_a_run_is_in_its_set() {
         let limits = *random.pick(&[
             Limits::default(),
             Limits { new_edges: 10, ..Limits::default() },
-            Limits { steps: 1, words: 2, new_edges: 5, ..Limits::default() },
-            Limits { objects_apart: 2, bytes_at_once: 8, new_edges: 20, ..Limits::default() },
+            Limits { steps: 1, words: 1, new_edges: 5, ..Limits::default() },
+            Limits { objects_apart: 0, bytes_at_once: 8, new_edges: 20, ..Limits::default() },
         ]);
         let run = std::panic::AssertUnwindSafe(|| {
             analysed_within(&ir, limits, |code, points_to| {
