@@ -12,6 +12,10 @@ use llvm_plugin::inkwell::llvm_sys::prelude::LLVMDiagnosticInfoRef;
 use std::ffi::{c_void, CStr};
 use std::ptr::null_mut;
 
+/// The data layout of x86-64, to begin a module with.
+pub(crate) const LAYOUT: &str = r#"target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128"
+"#;
+
 extern "C" fn collect(info: LLVMDiagnosticInfoRef, context: *mut c_void) {
     // SAFETY: LLVM gives the report, `complaints` the context.
     unsafe {

@@ -13,6 +13,9 @@ pub struct BitSet {
 const LOOK_UP: usize = 8;
 
 impl BitSet {
+    /// Members in a block.
+    pub const BLOCK: u32 = 64;
+
     /// A set with one member.
     pub fn of(member: u32) -> BitSet {
         BitSet { blocks: vec![(member / 64, 1 << (member % 64))] }
@@ -132,6 +135,18 @@ impl BitSet {
         })
     }
 
+    /// The members in blocks of which this is true, by the block's number.
+    pub fn filter_blocks(&self, mut is_kept: impl FnMut(u32) -> bool) -> BitSet {
+        BitSet { blocks: self.blocks.iter().copied().filter(|&(key, _)| is_kept(key)).collect() }
+    }
+
+    /// Removes all members in some blocks.
+    pub fn remove_blocks(&mut self, range: std::ops::Range<u32>) {
+        let from = self.blocks.partition_point(|&(key, _)| key < range.start);
+        let to = self.blocks.partition_point(|&(key, _)| key < range.end);
+        self.blocks.drain(from..to);
+    }
+
     fn find(&self, key: u32) -> Result<usize, usize> {
         self.blocks.binary_search_by_key(&key, |&(key, _)| key)
     }
@@ -187,18 +202,15 @@ impl FromIterator<u32> for BitSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::epoch::testing::Random;
     use std::collections::BTreeSet;
 
     /// Sets of several shapes: few and many members, close together and far apart.
     fn sets() -> Vec<BTreeSet<u32>> {
-        let mut seed = 1u64;
-        let mut next = move || {
-            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-            (seed >> 33) as u32
-        };
+        let mut random = Random::new(1);
         let mut sets = vec![BTreeSet::new(), [0, 63, 64, u32::MAX].into()];
         for (count, below) in [(3, 100), (3, 100_000), (100, 128), (200, 50_000), (2000, 20_000)] {
-            sets.push((0..count).map(|_| next() % below).collect());
+            sets.push((0..count).map(|_| random.below(below) as u32).collect());
         }
         sets
     }

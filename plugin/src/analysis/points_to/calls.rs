@@ -3,8 +3,9 @@
 
 use super::graph::Node;
 use super::library::When;
-use super::memory::{LocationId, Object, ObjectId, ObjectKind};
-use super::solver::{Copy, Rule, Solver};
+use super::locations::LocationId;
+use super::memory::{Object, ObjectId, ObjectKind};
+use super::solver::{Rule, Solver};
 use crate::ir::code::{FuncId, InstId, Operand, Ty};
 
 /// A call in the code, or one that a library function makes.
@@ -71,9 +72,9 @@ impl Solver<'_, '_> {
         self.calls.len() as u32 - 1
     }
 
-    /// A call may come to what is at a location.
-    pub fn link(&mut self, call: u32, location: LocationId) {
-        match self.memory.object(self.memory.location(location).object).kind {
+    /// A call may come to an object.
+    pub fn link(&mut self, call: u32, object: ObjectId) {
+        match self.memory.object(object).kind {
             ObjectKind::Function(function) => self.link_function(call, function),
             ObjectKind::External => self.link_unknown(call),
             _ => {}
@@ -135,20 +136,14 @@ impl Solver<'_, '_> {
     fn pass_by_value(&mut self, function: FuncId, index: u32, from: Node, to: Node) {
         let known = self.by_value.get(&(function, index)).copied();
         let object = known.unwrap_or_else(|| {
-            let object = self.memory.add(Object {
-                kind: ObjectKind::ByValue(function, index),
-                bytes: None,
-                is_single: false,
-                is_thread_local: false,
-                is_constant: false,
-            });
+            let object = self.memory.add(Object::new(ObjectKind::ByValue(function, index), None));
             self.by_value.insert((function, index), object);
             object
         });
         let location = self.memory.at(object, 0);
-        self.graph.insert(to, location.0);
+        self.graph.insert(to, location);
         let target = self.constant(location);
-        self.copy(Copy { from, to: target, bytes: None });
+        self.copy(from, target, None);
     }
 
     /// A call may come to unknown code, unless LLVM knows better.
@@ -196,7 +191,7 @@ impl Solver<'_, '_> {
 
     fn give_external(&mut self, site: &CallSite) {
         if let Some(result) = site.result {
-            self.graph.insert(result, LocationId::EXTERNAL.0);
+            self.graph.insert(result, LocationId::EXTERNAL);
         }
     }
 
@@ -207,15 +202,8 @@ impl Solver<'_, '_> {
             return;
         }
         let result = self.graph.add();
-        let variadic = facts.is_variadic.then(|| {
-            self.memory.add(Object {
-                kind: ObjectKind::Variadic(function),
-                bytes: None,
-                is_single: false,
-                is_thread_local: false,
-                is_constant: false,
-            })
-        });
+        let variadic =
+            facts.is_variadic.then(|| self.memory.add(Object::new(ObjectKind::Variadic(function), None)));
         let state = &mut self.functions[function.index()];
         state.is_active = true;
         state.result = Some(result);
@@ -235,7 +223,7 @@ impl Solver<'_, '_> {
                 Ty::Ptr | Ty::Other => true,
             };
             if let Some(node) = self.values[parameter.index()].filter(|_| is_wide) {
-                self.graph.insert(node, LocationId::EXTERNAL.0);
+                self.graph.insert(node, LocationId::EXTERNAL);
             }
         }
         let state = &self.functions[function.index()];
@@ -245,7 +233,7 @@ impl Solver<'_, '_> {
         }
         if let Some(object) = variadic {
             let into = self.inside_of(object);
-            self.graph.insert(into, LocationId::EXTERNAL.0);
+            self.graph.insert(into, LocationId::EXTERNAL);
         }
     }
 }

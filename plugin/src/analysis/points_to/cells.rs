@@ -6,16 +6,14 @@
 //! flows to all words; all words flow to its node *all*, for those who read somewhere. So an object with n words has 2n
 //! edges and not n * n.
 
+use super::bits::BitSet;
 use super::graph::Node;
-use super::memory::{Location, LocationId, Map, ObjectId, ObjectKind, Offset, Set};
+use super::locations::{LocationId, LocationSet};
+use super::memory::{Location, Map, ObjectId, ObjectKind, Offset, Set};
 use super::solver::Solver;
 
 /// Bytes in a word.
 const WORD: u64 = 8;
-/// An object with more words is one word.
-const MOST_WORDS: usize = 4096;
-/// An access to more words is one to the whole object.
-const MOST_AT_ONCE: u64 = 32;
 
 /// The nodes of all objects.
 #[derive(Debug, Default)]
@@ -24,6 +22,8 @@ pub struct Cells {
     copied: Set<(LocationId, LocationId, Option<u64>)>,
     /// Words that are still to be copied: doing so may make new words, which are copied in turn.
     to_copy: Vec<(CopyOut, Part, Node)>,
+    /// Objects whose contents are one.
+    mixed: BitSet,
 }
 
 /// What of an object is copied.
@@ -65,12 +65,12 @@ impl Solver<'_, '_> {
             found.push(self.external);
             return;
         }
-        if matches!(self.memory.object(object).kind, ObjectKind::Function(_)) {
+        if self.kinds.quiet.contains(object.0) {
             return;
         }
         match (offset, bytes) {
             (Offset::At(_), Some(0)) => {}
-            (Offset::At(at), Some(bytes)) if bytes <= MOST_AT_ONCE * WORD => {
+            (Offset::At(at), Some(bytes)) if bytes <= self.limits.bytes_at_once => {
                 for word in words(at, bytes) {
                     found.push(self.word_of(object, word));
                 }
@@ -86,18 +86,64 @@ impl Solver<'_, '_> {
             found.push(self.escape);
             return;
         }
-        // Functions are constant, too.
-        if self.memory.object(object).is_constant {
+        if self.kinds.constant.contains(object.0) {
             return;
         }
         match (offset, bytes) {
             (Offset::At(_), Some(0)) => {}
-            (Offset::At(at), Some(bytes)) if bytes <= MOST_AT_ONCE * WORD => {
+            (Offset::At(at), Some(bytes)) if bytes <= self.limits.bytes_at_once => {
                 for word in words(at, bytes) {
                     found.push(self.word_of(object, word));
                 }
             }
             _ => found.push(self.inside_of(object)),
+        }
+    }
+
+    /// What is stored through a pointer to this many objects, nobody knows where in each, is in all of them; from now on
+    /// they hold the same. Else a program in which pointers are mixed up would have an edge for each pair of an access
+    /// and an object.
+    pub fn mix(&mut self, pointer: Node) {
+        let set = self.graph.set(pointer);
+        if set.any().len() <= self.limits.objects_apart {
+            return;
+        }
+        let mut objects = set.any().without(&self.kinds.constant).without(&self.cells.mixed);
+        objects = objects.without(&BitSet::of(ObjectId::EXTERNAL.0));
+        for object in objects.iter().map(ObjectId) {
+            let one = self.one_of(object).unwrap_or_else(|| self.make_one(object));
+            self.graph.connect(self.mixed, one);
+            self.graph.connect(one, self.mixed);
+            self.cells.objects.entry(object).or_default().one = Some(self.mixed);
+            self.cells.mixed.insert(object.0);
+        }
+    }
+
+    /// What is at these locations flows into a node; everything in the objects, if it is not known how much.
+    pub fn load(&mut self, from: &LocationSet, bytes: Option<u64>, to: Node) {
+        let any = from.any().without(&self.kinds.quiet);
+        if any.intersects(&self.cells.mixed) {
+            self.graph.connect(self.mixed, to);
+        }
+        let any = any.without(&self.cells.mixed);
+        let mut found = Vec::new();
+        for location in any.iter().map(|object| LocationId::any(ObjectId(object))).chain(from.at_offsets()) {
+            self.readable(location, bytes, &mut found);
+            found.drain(..).for_each(|place| self.graph.connect(place, to));
+        }
+    }
+
+    /// A node flows to these locations, or anywhere in the objects.
+    pub fn store(&mut self, to: &LocationSet, bytes: Option<u64>, from: Node) {
+        let any = to.any().without(&self.kinds.constant);
+        if any.intersects(&self.cells.mixed) {
+            self.graph.connect(from, self.mixed);
+        }
+        let any = any.without(&self.cells.mixed);
+        let mut found = Vec::new();
+        for location in any.iter().map(|object| LocationId::any(ObjectId(object))).chain(to.at_offsets()) {
+            self.writable(location, bytes, &mut found);
+            found.drain(..).for_each(|place| self.graph.connect(from, place));
         }
     }
 
@@ -110,7 +156,7 @@ impl Solver<'_, '_> {
         if let Some(&known) = cells.words.get(&word) {
             return known;
         }
-        if cells.list.len() >= MOST_WORDS {
+        if cells.list.len() >= self.limits.words {
             return self.make_one(object);
         }
         let node = self.graph.add();
@@ -207,13 +253,9 @@ impl Solver<'_, '_> {
         let source_kind = self.memory.object(source.object).kind;
         let is_external = matches!(source_kind, ObjectKind::External) || target.object == ObjectId::EXTERNAL;
         // Shifting more words than a few, or nobody knows how many, would fill objects with words.
-        let is_small = bytes.is_some_and(|bytes| bytes <= MOST_AT_ONCE * WORD);
+        let is_small = bytes.is_some_and(|bytes| bytes <= self.limits.bytes_at_once);
         match (source.offset, target.offset) {
-            _ if matches!(source_kind, ObjectKind::Function(_)) => {}
             (Offset::At(from), Offset::At(to)) if !is_external && (is_small || from == to) => {
-                if self.memory.object(target.object).is_constant {
-                    return;
-                }
                 let copy = CopyOut { from, to_object: target.object, to, bytes };
                 if let Some(one) = self.one_of(source.object) {
                     let is_word = self.memory.object(source.object).bytes.is_some_and(|bytes| bytes <= WORD);
@@ -268,7 +310,7 @@ impl Solver<'_, '_> {
     /// Copies what is somewhere in an object.
     fn copy_into(&mut self, copy: CopyOut, node: Node) {
         match copy.bytes {
-            Some(bytes) if bytes <= MOST_AT_ONCE * WORD => {
+            Some(bytes) if bytes <= self.limits.bytes_at_once => {
                 for word in words(copy.to, bytes) {
                     let to = self.word_of(copy.to_object, word);
                     self.graph.connect(node, to);

@@ -5,6 +5,8 @@
 //! which have the same set in the end, become one (union-find).
 
 use super::bits::BitSet;
+use super::locations::{LocationId, LocationSet};
+use super::memory::ObjectId;
 use crate::epoch::graph::components;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,18 +25,22 @@ impl Node {
 pub struct Graph<R> {
     /// Towards the node that stands for it.
     parents: Vec<u32>,
-    sets: Vec<BitSet>,
+    sets: Vec<LocationSet>,
     /// The part of the set that is still to be handed on.
-    pending: Vec<BitSet>,
+    pending: Vec<LocationSet>,
     next: Vec<BitSet>,
     rules: Vec<Vec<R>>,
     /// Place in the topological order, when it was last computed; later nodes come last.
     order: Vec<u32>,
     queue: BinaryHeap<Reverse<(u32, u32)>>,
     is_queued: Vec<bool>,
+    /// Objects that a pointer to unknown code's memory stands for.
+    hidden: BitSet,
     edges: usize,
     /// Edges since the order was computed.
     new_edges: usize,
+    /// See [`Limits::new_edges`](super::limits::Limits::new_edges).
+    most_new_edges: usize,
     /// Of work done, in nodes that were taken.
     pub taken: usize,
     /// How often the order was computed.
@@ -43,7 +49,7 @@ pub struct Graph<R> {
 
 impl<R> Graph<R> {
     /// No nodes.
-    pub fn new() -> Self {
+    pub fn new(most_new_edges: usize) -> Self {
         Graph {
             parents: Vec::new(),
             sets: Vec::new(),
@@ -53,8 +59,10 @@ impl<R> Graph<R> {
             order: Vec::new(),
             queue: BinaryHeap::new(),
             is_queued: Vec::new(),
+            hidden: BitSet::default(),
             edges: 0,
             new_edges: 0,
+            most_new_edges,
             taken: 0,
             orderings: 0,
         }
@@ -64,8 +72,8 @@ impl<R> Graph<R> {
     pub fn add(&mut self) -> Node {
         let node = self.parents.len() as u32;
         self.parents.push(node);
-        self.sets.push(BitSet::default());
-        self.pending.push(BitSet::default());
+        self.sets.push(LocationSet::default());
+        self.pending.push(LocationSet::default());
         self.next.push(BitSet::default());
         self.rules.push(Vec::new());
         self.order.push(node);
@@ -93,13 +101,16 @@ impl<R> Graph<R> {
     }
 
     /// What it may hold.
-    pub fn set(&self, node: Node) -> &BitSet {
+    pub fn set(&self, node: Node) -> &LocationSet {
         &self.sets[self.find(node).index()]
     }
 
     /// It may hold this.
-    pub fn insert(&mut self, node: Node, member: u32) {
+    pub fn insert(&mut self, node: Node, member: LocationId) {
         let node = self.find(node);
+        if self.hidden.contains(member.object().0) && self.sets[node.index()].has_external() {
+            return;
+        }
         if self.sets[node.index()].insert(member) {
             self.pending[node.index()].insert(member);
             self.enqueue(node);
@@ -107,11 +118,23 @@ impl<R> Graph<R> {
     }
 
     /// It may hold all of these.
-    pub fn unite(&mut self, node: Node, members: &BitSet) {
+    pub fn unite(&mut self, node: Node, members: &LocationSet) {
         let node = self.find(node);
-        if self.sets[node.index()].absorb(members, &mut self.pending[node.index()]) {
+        let (set, pending) = (&mut self.sets[node.index()], &mut self.pending[node.index()]);
+        let mut new = members.without(set);
+        if set.has_external() {
+            new = new.outside_of(&self.hidden);
+        }
+        if !new.is_empty() {
+            set.unite(&new);
+            pending.unite(&new);
             self.enqueue(node);
         }
+    }
+
+    /// From now on a pointer to unknown code's memory stands for one to this object, too.
+    pub fn hide(&mut self, object: ObjectId) {
+        self.hidden.insert(object.0);
     }
 
     /// What one may hold, the other may hold.
@@ -135,8 +158,8 @@ impl<R> Graph<R> {
 
     /// The next node with something new: that is handed on along the edges, and given back with the node's rules, which
     /// are to be returned with [`Graph::put_back`].
-    pub fn take(&mut self) -> Option<(Node, BitSet, Vec<R>)> {
-        if self.new_edges > 2000 + self.edges / 8 {
+    pub fn take(&mut self) -> Option<(Node, LocationSet, Vec<R>)> {
+        if self.new_edges > self.most_new_edges + self.edges / 8 {
             self.join_cycles();
         }
         loop {
@@ -205,6 +228,12 @@ impl<R> Graph<R> {
                 self.edges += self.next[at].len();
             }
         }
+        for at in 0..self.len() {
+            if self.sets[at].has_external() {
+                self.sets[at] = self.sets[at].outside_of(&self.hidden);
+                self.pending[at] = self.pending[at].common(&self.sets[at]);
+            }
+        }
         self.queue.clear();
         for at in 0..self.len() {
             self.is_queued[at] = self.parents[at] as usize == at && !self.pending[at].is_empty();
@@ -235,6 +264,10 @@ impl<R> Graph<R> {
 mod tests {
     use super::*;
 
+    fn at(object: u32) -> LocationId {
+        LocationId::new(super::super::ObjectId(object), 1)
+    }
+
     fn run(graph: &mut Graph<()>) {
         while let Some((node, _, rules)) = graph.take() {
             graph.put_back(node, rules);
@@ -243,32 +276,32 @@ mod tests {
 
     #[test]
     fn sets_flow_along_edges_whenever_they_are_added() {
-        let mut graph = Graph::new();
+        let mut graph = Graph::new(2000);
         let nodes: Vec<Node> = (0..4).map(|_| graph.add()).collect();
-        graph.insert(nodes[0], 5);
+        graph.insert(nodes[0], at(5));
         graph.connect(nodes[1], nodes[2]);
         graph.connect(nodes[0], nodes[1]);
         run(&mut graph);
         graph.connect(nodes[2], nodes[3]);
-        graph.insert(nodes[1], 9);
+        graph.insert(nodes[1], at(9));
         run(&mut graph);
-        assert_eq!(graph.set(nodes[3]).iter().collect::<Vec<_>>(), [5, 9]);
-        assert_eq!(graph.set(nodes[0]).iter().collect::<Vec<_>>(), [5]);
+        assert_eq!(graph.set(nodes[3]).iter().collect::<Vec<_>>(), [at(5), at(9)]);
+        assert_eq!(graph.set(nodes[0]).iter().collect::<Vec<_>>(), [at(5)]);
     }
 
     #[test]
     fn a_cycle_becomes_one_node_that_has_seen_everything() {
-        let mut graph = Graph::new();
+        let mut graph = Graph::new(2000);
         let nodes: Vec<Node> = (0..6).map(|_| graph.add()).collect();
-        for at in 0..4 {
-            graph.connect(nodes[at], nodes[(at + 1) % 4]);
-            graph.insert(nodes[at], at as u32);
+        for index in 0..4 {
+            graph.connect(nodes[index], nodes[(index + 1) % 4]);
+            graph.insert(nodes[index], at(index as u32));
         }
         graph.connect(nodes[2], nodes[4]);
         graph.add_rule(nodes[3], ());
         graph.join_cycles();
         graph.connect(nodes[1], nodes[5]);
-        let mut seen = BitSet::default();
+        let mut seen = LocationSet::default();
         while let Some((node, new, rules)) = graph.take() {
             if !rules.is_empty() {
                 seen.unite(&new);
@@ -276,12 +309,15 @@ mod tests {
             graph.put_back(node, rules);
         }
         assert!(nodes[..4].iter().all(|&node| graph.find(node) == graph.find(nodes[0])));
-        for at in [0, 4, 5] {
-            assert_eq!(graph.set(nodes[at]).len(), 4, "{at}");
+        for index in [0, 4, 5] {
+            assert_eq!(graph.set(nodes[index]).iter().count(), 4, "{index}");
         }
-        assert_eq!(seen.len(), 4);
-        graph.insert(nodes[2], 77);
+        assert_eq!(seen.iter().count(), 4);
+        graph.insert(nodes[2], at(77));
         run(&mut graph);
-        assert!(graph.set(nodes[5]).contains(77) && graph.set(nodes[4]).contains(77));
+        assert!(
+            graph.set(nodes[5]).iter().any(|member| member == at(77))
+                && graph.set(nodes[4]).iter().any(|member| member == at(77))
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Abstract memory: objects, and places in them by byte offset.
 
+use super::locations::{LocationId, PLACES};
 use crate::ir::code::{FuncId, GlobalId, InstId};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -78,6 +79,8 @@ pub enum ObjectKind {
     ByValue(FuncId, u32),
     /// The arguments of a variadic function's calls that have no parameter.
     Variadic(FuncId),
+    /// What the analysis has in hand while memory is copied. Nothing points to it.
+    Buffer,
 }
 
 /// Memory that is not told apart further, but for offsets.
@@ -93,6 +96,13 @@ pub struct Object {
     pub is_thread_local: bool,
     /// Never written.
     pub is_constant: bool,
+}
+
+impl Object {
+    /// A variable one that is not single.
+    pub(super) fn new(kind: ObjectKind, bytes: Option<u64>) -> Object {
+        Object { kind, bytes, is_single: false, is_thread_local: false, is_constant: false }
+    }
 }
 
 /// Where in an object.
@@ -118,60 +128,36 @@ impl Location {
     pub const EXTERNAL: Location = Location { object: ObjectId::EXTERNAL, offset: Offset::Any };
 }
 
-/// A location's number, by which points-to sets know it.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct LocationId(pub u32);
-
-impl LocationId {
-    /// [`Location::EXTERNAL`].
-    pub const EXTERNAL: LocationId = LocationId(0);
-    /// Anywhere in the C library's memory.
-    pub const LIBRARY: LocationId = LocationId(1);
-    /// Anywhere in arguments and environment.
-    pub const ENVIRONMENT: LocationId = LocationId(2);
-}
-
-/// How often an offset may be derived from another one that was new. A pointer that walks along an object comes to ever
-/// new offsets; a field of a field of a field does so, too, but not so often.
-const MOST_STEPS: u8 = 12;
-/// How many offsets into one object are told apart.
-const MOST_OFFSETS: u32 = 4096;
-
-/// All objects, and the locations in them that were asked for.
+/// All objects, and the offsets in them that were asked for.
 #[derive(Debug)]
 pub struct Memory {
     objects: Vec<Object>,
-    /// How many offsets are told apart in each.
-    offsets: Vec<u32>,
-    locations: Vec<(Location, u8)>,
-    index: Map<(u32, u64), LocationId>,
+    /// By object, the offsets that are told apart; place 0 in a set's numbers is none of them.
+    offsets: Vec<Vec<(u64, u8)>>,
+    places: Map<(u32, u64), u32>,
+    /// See [`Limits::steps`](super::limits::Limits::steps).
+    most_steps: u8,
 }
-
-/// [`Offset::Any`] in the index.
-const ANY: u64 = u64::MAX;
 
 impl Memory {
     /// Only the special objects.
-    pub fn new() -> Memory {
+    pub fn new(most_steps: u8) -> Memory {
         let mut memory =
-            Memory { objects: Vec::new(), offsets: Vec::new(), locations: Vec::new(), index: Map::default() };
+            Memory { objects: Vec::new(), offsets: Vec::new(), places: Map::default(), most_steps };
         for kind in [ObjectKind::External, ObjectKind::Library, ObjectKind::Environment] {
-            let object = memory.add(Object {
-                kind,
-                bytes: None,
-                is_single: false,
-                is_thread_local: false,
-                is_constant: false,
-            });
-            memory.any(object);
+            memory.add(Object::new(kind, None));
         }
         memory
     }
 
     /// A new object.
     pub fn add(&mut self, object: Object) -> ObjectId {
+        if self.objects.len() as u32 >= LocationId::OBJECTS {
+            // So many that they have no numbers: unknown memory.
+            return ObjectId::EXTERNAL;
+        }
         self.objects.push(object);
-        self.offsets.push(0);
+        self.offsets.push(Vec::new());
         ObjectId(self.objects.len() as u32 - 1)
     }
 
@@ -192,20 +178,18 @@ impl Memory {
 
     /// A location.
     pub fn location(&self, id: LocationId) -> Location {
-        self.locations[id.0 as usize].0
+        let object = id.object();
+        let offset = match (id.place(), self.object(object).kind) {
+            (0, ObjectKind::Function(_)) => Offset::At(0),
+            (0, _) => Offset::Any,
+            (place, _) => Offset::At(self.offsets[object.index()][place as usize - 1].0),
+        };
+        Location { object, offset }
     }
 
-    /// How many locations there are.
+    /// How many locations are told apart.
     pub fn location_count(&self) -> usize {
-        self.locations.len()
-    }
-
-    /// Anywhere in an object; a function is one place.
-    pub fn any(&mut self, object: ObjectId) -> LocationId {
-        if matches!(self.object(object).kind, ObjectKind::Function(_)) {
-            return self.intern(object, 0, 0);
-        }
-        self.intern(object, ANY, 0)
+        self.objects.len() + self.places.len()
     }
 
     /// So many bytes into an object.
@@ -215,14 +199,14 @@ impl Memory {
 
     /// So many bytes further.
     pub fn shifted(&mut self, from: LocationId, by: i64) -> LocationId {
-        let (Location { object, offset }, steps) = self.locations[from.0 as usize];
-        match offset {
-            Offset::Any => from,
-            _ if by == 0 => from,
-            Offset::At(at) => match (at as i64).checked_add(by) {
-                Some(to) => self.stepped(object, to, steps.saturating_add(1)),
-                None => self.any(object),
-            },
+        if from.place() == 0 || by == 0 {
+            return from;
+        }
+        let object = from.object();
+        let (at, steps) = self.offsets[object.index()][from.place() as usize - 1];
+        match (at as i64).checked_add(by) {
+            Some(to) => self.stepped(object, to, steps.saturating_add(1)),
+            None => LocationId::any(object),
         }
     }
 
@@ -235,25 +219,21 @@ impl Memory {
         // One past the end is a place that pointers come back from.
         let is_inside = offset >= 0 && bytes.is_none_or(|bytes| offset as u64 <= bytes);
         if is_one_place || !is_inside {
-            return self.any(object);
+            return LocationId::any(object);
         }
-        if let Some(&known) = self.index.get(&(object.0, offset as u64)) {
-            return known;
-        }
-        if steps > MOST_STEPS || self.offsets[object.index()] >= MOST_OFFSETS {
-            return self.any(object);
-        }
-        self.offsets[object.index()] += 1;
-        self.intern(object, offset as u64, steps)
-    }
-
-    fn intern(&mut self, object: ObjectId, raw: u64, steps: u8) -> LocationId {
-        let locations = &mut self.locations;
-        *self.index.entry((object.0, raw)).or_insert_with(|| {
-            let offset = if raw == ANY { Offset::Any } else { Offset::At(raw) };
-            locations.push((Location { object, offset }, steps));
-            LocationId(locations.len() as u32 - 1)
-        })
+        let known = &mut self.offsets[object.index()];
+        let place = match self.places.get(&(object.0, offset as u64)) {
+            Some(&place) => place,
+            None if steps > self.most_steps || known.len() as u32 + 1 >= PLACES => {
+                return LocationId::any(object)
+            }
+            None => {
+                known.push((offset as u64, steps));
+                self.places.insert((object.0, offset as u64), known.len() as u32);
+                known.len() as u32
+            }
+        };
+        LocationId::new(object, place)
     }
 }
 
@@ -261,15 +241,11 @@ impl Memory {
 mod tests {
     use super::*;
 
-    fn object(kind: ObjectKind, bytes: Option<u64>) -> Object {
-        Object { kind, bytes, is_single: false, is_thread_local: false, is_constant: false }
-    }
-
     #[test]
     fn offsets_outside_of_an_object_are_any() {
-        let mut memory = Memory::new();
-        let global = memory.add(object(ObjectKind::Global(GlobalId(0)), Some(16)));
-        let any = memory.any(global);
+        let mut memory = Memory::new(6);
+        let global = memory.add(Object::new(ObjectKind::Global(GlobalId(0)), Some(16)));
+        let any = LocationId::any(global);
         let start = memory.at(global, 0);
         let end = memory.shifted(start, 16);
         assert_eq!(memory.location(end), Location { object: global, offset: Offset::At(16) });
@@ -282,11 +258,11 @@ mod tests {
 
     #[test]
     fn functions_and_external_memory_are_one_place() {
-        let mut memory = Memory::new();
-        let function = memory.add(object(ObjectKind::Function(FuncId(0)), None));
+        let mut memory = Memory::new(6);
+        let function = memory.add(Object::new(ObjectKind::Function(FuncId(0)), None));
         let it = memory.at(function, 0);
         assert_eq!(memory.shifted(it, 8), it);
-        assert_eq!(memory.any(function), it);
+        assert_eq!(LocationId::any(function), it);
         assert_eq!(memory.shifted(LocationId::EXTERNAL, 8), LocationId::EXTERNAL);
         assert_eq!(memory.location(LocationId::EXTERNAL), Location::EXTERNAL);
         assert_eq!(memory.location(LocationId::LIBRARY).object, ObjectId::LIBRARY);
@@ -295,15 +271,15 @@ mod tests {
 
     #[test]
     fn a_walk_along_an_object_ends() {
-        let mut memory = Memory::new();
-        let heap = memory.add(object(ObjectKind::Heap(InstId(0)), None));
+        let mut memory = Memory::new(6);
+        let heap = memory.add(Object::new(ObjectKind::Heap(InstId(0)), None));
         let mut at = memory.at(heap, 0);
-        let any = memory.any(heap);
+        let any = LocationId::any(heap);
         let mut steps = 0;
         while at != any {
             at = memory.shifted(at, 8);
             steps += 1;
         }
-        assert_eq!(steps, u32::from(MOST_STEPS) + 1);
+        assert_eq!(steps, 7);
     }
 }

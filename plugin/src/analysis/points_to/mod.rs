@@ -1,4 +1,18 @@
 //! Where pointers may point, in the whole program.
+//!
+//! Inclusion-based (Andersen 1994), field-sensitive by byte offset (Pearce, Kelly and Hankin 2007), without regard to the
+//! order of statements or to calling contexts; function pointers are resolved while pointers are. `start` and
+//! `generate` turn code into nodes and rules, `solver` applies the rules to the sets of `graph`'s nodes, with what is in memory as further
+//! nodes (`cells`); `library` and its table say what functions without a body do, `model` does it; `solved` is the
+//! answer, `effects` what follows for reads and writes.
+//!
+//! ASCENT
+//!
+//! Assumed: pointers stay inside of the objects that they come from; text holds no pointers; floats, comparisons and
+//! branches carry none. Integers and bytes do. All else is [`library`]'s limits.
+//!
+//! Limits: a heap object is a call of an allocating function, so that all memory of a program that allocates through one
+//! function of its own is one object, and large programs of that kind (SQLite) have large sets.
 pub mod bits;
 mod calls;
 mod cells;
@@ -6,11 +20,16 @@ mod effects;
 mod generate;
 mod graph;
 mod library;
+mod limits;
+mod locations;
 mod memory;
 mod model;
 mod print;
 mod solved;
 mod solver;
+mod start;
+#[cfg(test)]
+mod tests;
 
 pub use effects::ObjectSet;
 pub use memory::{Location, Object, ObjectId, ObjectKind, Offset};
@@ -19,6 +38,7 @@ pub use print::print_points_to;
 use crate::ir::code::{Code, FuncId, InstId, Operand};
 use calls::Runs;
 use effects::Effects;
+use limits::Limits;
 use memory::Map;
 use solved::Solved;
 use solver::Solver;
@@ -80,8 +100,12 @@ pub struct PointsToStats {
 impl PointsTo {
     /// Analyses a program.
     pub fn of(code: &Code<'_>) -> PointsTo {
+        PointsTo::within(code, Limits::default())
+    }
+
+    fn within(code: &Code<'_>, limits: Limits) -> PointsTo {
         let begin = Instant::now();
-        let mut solver = Solver::new(code);
+        let mut solver = Solver::new(code, limits);
         solver.begin();
         solver.solve();
         let solved = Solved::of(&mut solver);
@@ -104,7 +128,7 @@ impl PointsTo {
         };
         stats.count(code, &solved, &live);
         stats.seconds = begin.elapsed().as_secs_f64();
-        let constructors = solver.listed(generate::CONSTRUCTORS);
+        let constructors = solver.listed(start::CONSTRUCTORS);
         PointsTo {
             solved,
             effects,

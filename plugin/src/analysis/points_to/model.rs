@@ -3,8 +3,9 @@
 use super::calls::{Argument, CallSite, Touch};
 use super::graph::Node;
 use super::library::{Effect, Given, Known, Slot, When};
-use super::memory::{LocationId, Object, ObjectId, ObjectKind};
-use super::solver::{Copy, Rule, Solver};
+use super::locations::LocationId;
+use super::memory::{Object, ObjectId, ObjectKind};
+use super::solver::{Rule, Solver};
 use crate::ir::code::{FuncId, Initial, InstId, Operand};
 
 /// Bytes of a pointer.
@@ -76,7 +77,7 @@ impl Solver<'_, '_> {
                 let new = self.heap_object(site.inst, None);
                 let location = self.memory.at(new, 0);
                 let to = self.constant(location);
-                self.copy(Copy { from, to, bytes: None });
+                self.copy(from, to, None);
             }
             Effect::Maps => {
                 if self.integer(site, 3).is_some_and(|flags| flags & MAP_ANONYMOUS != 0) {
@@ -129,7 +130,7 @@ impl Solver<'_, '_> {
             Effect::Copies { to, from, bytes } => {
                 let bytes = bytes.and_then(|index| self.integer(site, index));
                 if let (Some(to), Some(from)) = (node(to), node(from)) {
-                    self.copy(Copy { from, to, bytes });
+                    self.copy(from, to, bytes);
                 }
             }
             Effect::PutsInto(at, into) => {
@@ -199,7 +200,7 @@ impl Solver<'_, '_> {
                 let function = self.code.function_of(site.inst);
                 let variadic = self.functions[function.index()].variadic;
                 let (Some(list), Some(object)) = (node(index), variadic) else { return };
-                let location = self.memory.any(object);
+                let location = LocationId::any(object);
                 let pointer = self.constant(location);
                 self.rule(list, Rule::StoreAll(pointer));
             }
@@ -235,8 +236,8 @@ impl Solver<'_, '_> {
             self.rule(argument, Rule::Blur(reached));
         }
         let new = self.heap_object(site.inst, None);
-        let location = self.memory.any(new);
-        self.graph.insert(reached, location.0);
+        let location = LocationId::any(new);
+        self.graph.insert(reached, location);
         self.move_about(site, reached);
     }
 
@@ -335,13 +336,7 @@ impl Solver<'_, '_> {
             }
             return known;
         }
-        let new = self.memory.add(Object {
-            kind: ObjectKind::Heap(inst),
-            bytes,
-            is_single: false,
-            is_thread_local: false,
-            is_constant: false,
-        });
+        let new = self.memory.add(Object::new(ObjectKind::Heap(inst), bytes));
         self.heap.insert(inst, new);
         new
     }
@@ -379,7 +374,7 @@ impl Solver<'_, '_> {
 
     fn give_location(&mut self, site: &CallSite, location: LocationId) {
         if let Some(result) = site.result {
-            self.graph.insert(result, location.0);
+            self.graph.insert(result, location);
         }
     }
 

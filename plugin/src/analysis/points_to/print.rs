@@ -39,15 +39,16 @@ impl fmt::Display for PointsToStats {
     }
 }
 
-struct Printer<'p, 'm> {
-    code: &'p Code<'m>,
-    points_to: &'p PointsTo,
+/// Turns ids into names.
+pub(super) struct Printer<'p, 'm> {
+    pub(super) code: &'p Code<'m>,
+    pub(super) points_to: &'p PointsTo,
 }
 
 impl Printer<'_, '_> {
     /// `FILE:LINE FUNCTION REGISTER -> LOCATIONS` a register that points somewhere, `FILE:LINE FUNCTION calls FUNCTIONS` a
     /// call through a pointer or with callbacks.
-    fn sets(&self) -> String {
+    pub(super) fn sets(&self) -> String {
         let mut text = String::new();
         let all = (0..self.code.values.len() as u32).map(ValueId);
         for value in all {
@@ -113,7 +114,7 @@ impl Printer<'_, '_> {
         }
     }
 
-    fn object(&self, object: ObjectId) -> String {
+    pub(super) fn object(&self, object: ObjectId) -> String {
         let made_at = |inst| {
             let function = &self.code.function(self.code.function_of(inst)).name;
             match self.code.inst(inst).result {
@@ -132,6 +133,7 @@ impl Printer<'_, '_> {
             ObjectKind::ByValue(function, index) => {
                 format!("copy({} {index})", self.code.function(function).name)
             }
+            ObjectKind::Buffer => "buffer".to_owned(),
             ObjectKind::Variadic(function) => format!("variadic({})", self.code.function(function).name),
         }
     }

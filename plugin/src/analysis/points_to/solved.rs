@@ -3,7 +3,7 @@
 use super::bits::BitSet;
 use super::effects::ObjectSet;
 use super::graph::Node;
-use super::memory::{Location, LocationId, Map, Object, ObjectId, ObjectKind, Offset};
+use super::memory::{Location, Map, Object, ObjectId, ObjectKind, Offset};
 use super::solver::Solver;
 use crate::ir::code::{FuncId, GlobalId, InstId, Op, OpaqueId, Operand};
 use std::borrow::Cow;
@@ -114,7 +114,7 @@ impl Solved {
         let root = solver.graph.find(node);
         let set = self.nodes.get(&root).copied().unwrap_or_else(|| {
             let locations = solver.graph.set(root).iter();
-            let list = locations.map(|location| solver.memory.location(LocationId(location))).collect();
+            let list = locations.map(|location| solver.memory.location(location)).collect();
             let set = self.intern(list, known);
             self.nodes.insert(root, set);
             set

@@ -10,7 +10,10 @@ use super::cells::Cells;
 use super::generate::Key;
 use super::graph::{Graph, Node};
 use super::library::{Library, Slot};
-use super::memory::{LocationId, Map, Memory, Object, ObjectId, ObjectKind, Set};
+use super::limits::Limits;
+use super::locations::{LocationId, LocationSet};
+use super::memory::{Map, Memory, Object, ObjectId, ObjectKind, Set};
+use super::start::is_elsewhere;
 use crate::ir::code::{Code, FuncId, GlobalId, InstId};
 
 /// What is to be done for each location that a node points to.
@@ -38,15 +41,13 @@ pub enum Rule {
     Escape,
 }
 
-/// Memory that is copied from what one node points to, to what another points to.
+/// Memory that is copied. It goes through an object of its own, so that n sources and m targets are n + m copies.
 #[derive(Clone, Copy, Debug)]
 pub struct Copy {
-    /// From where.
-    pub from: Node,
-    /// To where.
-    pub to: Node,
+    /// The beginning of that object.
+    buffer: LocationId,
     /// How much, if that is known.
-    pub bytes: Option<u64>,
+    bytes: Option<u64>,
 }
 
 /// What is known of a function.
@@ -60,10 +61,23 @@ pub struct FunctionState {
     pub variadic: Option<ObjectId>,
 }
 
+/// Objects of some kinds.
+#[derive(Clone, Debug, Default)]
+pub struct Kinds {
+    /// In which no pointers are: functions, texts.
+    pub quiet: BitSet,
+    /// Which are not written.
+    pub constant: BitSet,
+    /// Which can be called: functions, unknown code.
+    pub called: BitSet,
+}
+
 /// The analysis at work.
 pub struct Solver<'c, 'm> {
     /// What is analysed.
     pub code: &'c Code<'m>,
+    /// Where it stops telling things apart.
+    pub(super) limits: Limits,
     /// Objects and locations.
     pub memory: Memory,
     /// Nodes.
@@ -82,8 +96,10 @@ pub struct Solver<'c, 'm> {
     pub runs: Map<InstId, Runs>,
     /// Functions that run at some time that no call says.
     pub floating: Vec<FuncId>,
-    /// By object.
+    /// Objects that unknown code may reach.
     pub escaped: BitSet,
+    /// Objects of some kinds.
+    pub kinds: Kinds,
     /// Whether each link of a call and a function was made.
     pub linked: Set<(u32, u32)>,
     /// Heap objects.
@@ -94,6 +110,8 @@ pub struct Solver<'c, 'm> {
     pub escape: Node,
     /// Points to unknown code's memory.
     pub external: Node,
+    /// What is in objects that are not told apart any more.
+    pub mixed: Node,
     /// What library functions keep.
     pub slots: [Node; Slot::COUNT],
     /// Nodes that point to one location.
@@ -112,8 +130,8 @@ pub struct Solver<'c, 'm> {
 
 impl<'c, 'm> Solver<'c, 'm> {
     /// Objects of all functions and variables, and nothing that runs.
-    pub fn new(code: &'c Code<'m>) -> Self {
-        let mut memory = Memory::new();
+    pub(super) fn new(code: &'c Code<'m>, limits: Limits) -> Self {
+        let mut memory = Memory::new(limits.steps);
         let first_function = memory.objects().len() as u32;
         for index in 0..code.functions.len() as u32 {
             memory.add(Object {
@@ -135,13 +153,32 @@ impl<'c, 'm> Solver<'c, 'm> {
                 is_constant: global.is_constant,
             });
         }
-        let mut graph = Graph::new();
-        let (escape, external) = (graph.add(), graph.add());
-        graph.insert(external, LocationId::EXTERNAL.0);
+        let mut kinds = Kinds::default();
+        kinds.called.insert(ObjectId::EXTERNAL.0);
+        for (object, data) in (0..).zip(memory.objects()) {
+            let is_quiet = match data.kind {
+                ObjectKind::Function(_) => kinds.called.insert(object),
+                ObjectKind::Global(global) => {
+                    let global = &code.globals[global.index()];
+                    data.is_constant && global.pointers.is_empty() && !is_elsewhere(global)
+                }
+                _ => false,
+            };
+            if is_quiet {
+                kinds.quiet.insert(object);
+            }
+            if data.is_constant {
+                kinds.constant.insert(object);
+            }
+        }
+        let mut graph = Graph::new(limits.new_edges);
+        let [escape, external, mixed] = [graph.add(), graph.add(), graph.add()];
+        graph.insert(external, LocationId::EXTERNAL);
         graph.add_rule(escape, Rule::Escape);
         let slots = std::array::from_fn(|_| graph.add());
         Solver {
             code,
+            limits,
             memory,
             cells: Cells::default(),
             library: Library::new(),
@@ -151,11 +188,13 @@ impl<'c, 'm> Solver<'c, 'm> {
             runs: Map::default(),
             floating: Vec::new(),
             escaped: BitSet::default(),
+            kinds,
             linked: Set::default(),
             heap: Map::default(),
             by_value: Map::default(),
             escape,
             external,
+            mixed,
             slots,
             constants: Map::default(),
             keys: Map::default(),
@@ -193,6 +232,9 @@ impl<'c, 'm> Solver<'c, 'm> {
                 continue;
             }
             let Some((node, new, rules)) = self.graph.take() else { break };
+            if rules.iter().any(|rule| matches!(rule, Rule::Store(..) | Rule::StoreAll(_))) {
+                self.mix(node);
+            }
             for &rule in &rules {
                 self.apply(rule, &new);
             }
@@ -214,61 +256,57 @@ impl<'c, 'm> Solver<'c, 'm> {
             return known;
         }
         let node = self.graph.add();
-        self.graph.insert(node, location.0);
+        self.graph.insert(node, location);
         self.constants.insert(location, node);
         node
     }
 
-    /// Copies memory.
-    pub fn copy(&mut self, copy: Copy) {
+    /// Copies memory from what one node points to, to what another points to, so much if that is known.
+    pub fn copy(&mut self, from: Node, to: Node, bytes: Option<u64>) {
+        let buffer = self.memory.add(Object::new(ObjectKind::Buffer, bytes));
         let index = self.copies.len() as u32;
-        self.copies.push(copy);
-        self.rule(copy.from, Rule::CopyFrom(index));
-        self.rule(copy.to, Rule::CopyTo(index));
+        self.copies.push(Copy { buffer: self.memory.at(buffer, 0), bytes });
+        self.rule(from, Rule::CopyFrom(index));
+        self.rule(to, Rule::CopyTo(index));
     }
 
-    fn apply(&mut self, rule: Rule, locations: &BitSet) {
-        let mut places = Vec::new();
-        for location in locations.iter().map(LocationId) {
-            match rule {
-                Rule::Load(to, bytes) => {
-                    self.readable(location, Some(bytes), &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(place, to));
-                }
-                Rule::LoadAll(to) => {
-                    self.readable(location, None, &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(place, to));
-                }
-                Rule::Store(from, bytes) => {
-                    self.writable(location, Some(bytes), &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(from, place));
-                }
-                Rule::StoreAll(from) => {
-                    self.writable(location, None, &mut places);
-                    places.drain(..).for_each(|place| self.graph.connect(from, place));
-                }
-                Rule::Shift(to, by) => {
+    /// Applies a rule to new members of its node's set. Large sets have mostly members that are anywhere in an object:
+    /// as far as possible these are taken together.
+    fn apply(&mut self, rule: Rule, new: &LocationSet) {
+        match rule {
+            Rule::Load(to, bytes) => self.load(new, Some(bytes), to),
+            Rule::LoadAll(to) => self.load(new, None, to),
+            Rule::Store(from, bytes) => self.store(new, Some(bytes), from),
+            Rule::StoreAll(from) => self.store(new, None, from),
+            Rule::Shift(to, by) => {
+                self.graph.unite(to, &LocationSet::anywhere_in(new.any().clone()));
+                for location in new.at_offsets() {
                     let shifted = self.memory.shifted(location, by);
-                    self.graph.insert(to, shifted.0);
+                    self.graph.insert(to, shifted);
                 }
-                Rule::Blur(to) => {
-                    let any = self.memory.any(self.memory.location(location).object);
-                    self.graph.insert(to, any.0);
+            }
+            Rule::Blur(to) => self.graph.unite(to, &LocationSet::anywhere_in(new.objects())),
+            Rule::CopyFrom(index) => {
+                let Copy { buffer, bytes } = self.copies[index as usize];
+                for location in new.outside_of(&self.kinds.quiet).iter() {
+                    self.copy_between(location, buffer, bytes);
                 }
-                Rule::CopyFrom(index) => {
-                    let Copy { to, bytes, .. } = self.copies[index as usize];
-                    for other in self.graph.set(to).clone().iter() {
-                        self.copy_between(location, LocationId(other), bytes);
-                    }
+            }
+            Rule::CopyTo(index) => {
+                let Copy { buffer, bytes } = self.copies[index as usize];
+                for location in new.outside_of(&self.kinds.constant).iter() {
+                    self.copy_between(buffer, location, bytes);
                 }
-                Rule::CopyTo(index) => {
-                    let Copy { from, bytes, .. } = self.copies[index as usize];
-                    for other in self.graph.set(from).clone().iter() {
-                        self.copy_between(LocationId(other), location, bytes);
-                    }
+            }
+            Rule::Call(call) => {
+                for object in new.any().common(&self.kinds.called).iter() {
+                    self.link(call, ObjectId(object));
                 }
-                Rule::Call(call) => self.link(call, location),
-                Rule::Escape => self.let_escape(self.memory.location(location).object),
+            }
+            Rule::Escape => {
+                for object in new.objects().without(&self.escaped).iter() {
+                    self.let_escape(ObjectId(object));
+                }
             }
         }
     }
@@ -282,11 +320,12 @@ impl<'c, 'm> Solver<'c, 'm> {
             ObjectKind::External => {}
             ObjectKind::Function(function) => self.let_unknown_call(function),
             _ => {
+                self.graph.hide(object);
                 let all = self.all_of(object);
                 self.graph.connect(all, self.escape);
                 if !self.memory.object(object).is_constant {
                     let into = self.inside_of(object);
-                    self.graph.insert(into, LocationId::EXTERNAL.0);
+                    self.graph.insert(into, LocationId::EXTERNAL);
                 }
             }
         }

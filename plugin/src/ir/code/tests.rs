@@ -7,10 +7,7 @@ mod instructions;
 mod loops;
 
 use super::{BlockId, Callee, Code, Def, InstId, Op, Operand, Scev, Summaries};
-use crate::testing::complaints;
-
-const LAYOUT: &str = r#"target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128"
-"#;
+use crate::testing::{complaints, LAYOUT};
 
 /// The view of a module with x86-64's data layout.
 fn dump_with(ir: &str, summaries: &Summaries) -> String {
