@@ -108,7 +108,14 @@ fn is_list_of_functions(name: &str) -> bool {
     name == CONSTRUCTORS || name == DESTRUCTORS
 }
 
+/// Virtual tables of libraries that hold destructors without any effect, and functions that are not there. A class of the
+/// program whose base has one holds it only until its own constructor begins.
+const EMPTY_TABLES: &[&str] = &["_ZTVNSt6thread6_StateE"];
+
 /// Whether a variable is another module's.
 pub fn is_elsewhere(global: &GlobalData) -> bool {
-    !global.is_internal && global.initial == Initial::Unknown && global.pointers.is_empty()
+    !EMPTY_TABLES.contains(&global.name.as_str())
+        && !global.is_internal
+        && global.initial == Initial::Unknown
+        && global.pointers.is_empty()
 }
