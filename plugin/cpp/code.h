@@ -10,7 +10,7 @@
 //             is, the ranges are undefined
 //   body      function (value type)* block* loop* opaques
 //   block     flags idom+1 loop+1 next* instruction*
-//   loop      header parent+1 block* bound (register start step)* (block comparison step start operand)*
+//   loop      header parent+1 block* bound (register flags start step)* (block comparison step start operand)*
 //   opaques   operand**, in the order of their first use
 //   text      address length
 //   instruction  value, CodeOp | which << 8 | flags << 16 | type << 32, then what CodeOp says
@@ -91,6 +91,8 @@ enum CodeVariableFlags : uint64_t {
   CODE_ZERO = 8,
   CODE_BYTES = 16,
 };
+
+enum CodeRecurrenceFlags : uint64_t { CODE_NO_SIGNED_WRAP = 1, CODE_NO_UNSIGNED_WRAP = 2 };
 
 enum CodeBlockFlags : uint64_t { CODE_REACHABLE = 1, CODE_IRREDUCIBLE = 2 };
 

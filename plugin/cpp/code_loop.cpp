@@ -153,6 +153,7 @@ bool LoopFacts::recurrence(const PHINode &Phi, const Loop &L) {
     return false;
   size_t Before = Out.Words.size();
   Out.put(Out.Values.lookup(&Phi));
+  Out.put(flag(Grows->hasNoSignedWrap(), CODE_NO_SIGNED_WRAP) | flag(Grows->hasNoUnsignedWrap(), CODE_NO_UNSIGNED_WRAP));
   if (whole(Grows->getStart(), L) && whole(Grows->getStepRecurrence(Evolution), L))
     return true;
   Out.Words.resize(Before);

@@ -491,6 +491,10 @@ pub struct ExitCheck {
 pub struct Recurrence {
     /// The PHI's register.
     pub value: ValueId,
+    /// It does not go round, as a signed number.
+    pub nsw: bool,
+    /// As an unsigned one.
+    pub nuw: bool,
     /// Does not depend on the loop.
     pub start: Scev,
     /// Does not depend on the loop.

@@ -213,10 +213,15 @@ fn read_loop(words: &mut Words<'_>, first_loop: u32) -> LoopData {
         blocks,
         parent,
         most_backedges: words.optional_scev(),
-        recurrences: words.list(|words| Recurrence {
-            value: words.register(),
-            start: words.scev(),
-            step: words.scev(),
+        recurrences: words.list(|words| {
+            let (value, flags) = (words.register(), words.next());
+            Recurrence {
+                value,
+                nsw: flags & 1 != 0,
+                nuw: flags & 2 != 0,
+                start: words.scev(),
+                step: words.scev(),
+            }
         }),
         checks: words.list(|words| ExitCheck {
             block: words.block(),

@@ -33,7 +33,18 @@ impl Values<'_, '_> {
             _ => self.terms.trunc(count, width),
         };
         let grown = self.terms.mul(step, count);
-        Some(self.terms.add(start, grown))
+        let value = self.terms.add(start, grown);
+        // What does not go round stays on one side of where it began.
+        if let Some(step) = self.terms.as_constant(step) {
+            let is_negative = step >> (width - 1) & 1 != 0;
+            let signed = if is_negative { Compare::Sge } else { Compare::Sle };
+            let held = [(recurrence.nsw, signed), (recurrence.nuw, Compare::Ule)];
+            for op in held.into_iter().filter_map(|(is_so, op)| is_so.then_some(op)) {
+                let bound = self.compare(op, start, value);
+                self.bounds.push(bound);
+            }
+        }
+        Some(value)
     }
 
     /// How often control came back to a loop's header, with what bounds it.
