@@ -145,6 +145,27 @@ bool LoopFacts::bound(const Loop &L) {
   return Most && !Most->getAPInt().isAllOnes() && whole(Most, L);
 }
 
+/// Whether a PHI of a loop's header grows by additions that all say that they do not overflow as signed numbers, in one
+/// direction. ScalarEvolution keeps this only of a single one.
+static bool growsWithoutOverflow(const PHINode &Phi, const Loop &L) {
+  const BasicBlock *Latch = L.getLoopLatch();
+  if (!Latch)
+    return false;
+  const Value *V = Phi.getIncomingValueForBlock(Latch);
+  bool IsUp = false, IsDown = false;
+  while (V != &Phi) {
+    auto *Add = dyn_cast<BinaryOperator>(V);
+    if (!Add || Add->getOpcode() != Instruction::Add || !Add->hasNoSignedWrap())
+      return false;
+    auto *By = dyn_cast<ConstantInt>(Add->getOperand(1));
+    if (!By)
+      return false;
+    (By->isNegative() ? IsDown : IsUp) = true;
+    V = Add->getOperand(0);
+  }
+  return !(IsUp && IsDown);
+}
+
 bool LoopFacts::recurrence(const PHINode &Phi, const Loop &L) {
   if (!Out.isWord(Phi.getType()))
     return false;
@@ -153,7 +174,8 @@ bool LoopFacts::recurrence(const PHINode &Phi, const Loop &L) {
     return false;
   size_t Before = Out.Words.size();
   Out.put(Out.Values.lookup(&Phi));
-  Out.put(flag(Grows->hasNoSignedWrap(), CODE_NO_SIGNED_WRAP) | flag(Grows->hasNoUnsignedWrap(), CODE_NO_UNSIGNED_WRAP));
+  Out.put(flag(Grows->hasNoSignedWrap() || growsWithoutOverflow(Phi, L), CODE_NO_SIGNED_WRAP) |
+          flag(Grows->hasNoUnsignedWrap(), CODE_NO_UNSIGNED_WRAP));
   if (whole(Grows->getStart(), L) && whole(Grows->getStepRecurrence(Evolution), L))
     return true;
   Out.Words.resize(Before);
