@@ -119,9 +119,8 @@ impl Aims<'_> {
                     Binary::Udiv => left.checked_div(wanted),
                     _ => signed(width, left).checked_div(signed(width, wanted)).map(|by| by as u64),
                 };
-                if let Some(by) = by {
-                    self.target(b, by, depth);
-                }
+                // A division by zero leads nowhere.
+                self.target(b, by.filter(|&by| by != 0).unwrap_or(1), depth);
             }
             Binary::Urem | Binary::Srem => {
                 self.target(a, wanted, depth);

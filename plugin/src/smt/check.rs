@@ -92,7 +92,7 @@ impl InUse<'_> {
         found.map(|model| self.remember(model)).is_some()
     }
 
-    /// A first model, from simple assignments; else none is looked for here again.
+    /// First models, from simple assignments, and one of them in which all is so.
     fn start(&mut self, walk: &Walk<'_>) -> Option<Assignment> {
         let slice = self.session.slice.clone();
         let mut variables = Vec::new();
@@ -102,20 +102,20 @@ impl InUse<'_> {
             }
         });
         variables.sort_unstable();
-        let starts: [&dyn Fn(usize) -> u64; 3] = [&|_| 0, &|_| 1, &|at| 2 + at as u64 % 5];
+        let starts: [&dyn Fn(usize) -> u64; 4] =
+            [&|_| 0, &|at| 2 + at as u64 % 5, &|at| 100 + at as u64, &|_| 1];
         for start in starts {
             let assignment =
                 variables.iter().enumerate().map(|(at, &variable)| (variable, start(at))).collect();
             let first =
                 Walk { wanted: &[], ..*walk }.from_anywhere(&assignment, &slice.facts, self.evaluator);
             if let Some(model) = first {
-                let found = walk.from_model(&model, self.evaluator);
                 self.remember(model);
-                return found;
             }
         }
         self.session.is_tried = true;
-        None
+        let models = self.session.models.iter();
+        models.into_iter().find_map(|model| walk.from_model(model, self.evaluator))
     }
 
     /// How many models are known.

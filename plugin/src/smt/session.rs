@@ -29,7 +29,7 @@ impl Until {
     /// For questions that are asked again under fewer facts: mostly these have no proof, and not to know it is no loss,
     /// since the caller asks anew where it needs to know.
     pub fn shorter(self) -> Until {
-        Until { each: self.each / 8, ..self }
+        Until { each: self.each / 20, ..self }
     }
 
     /// What is left for a check; None: nothing.

@@ -15,6 +15,8 @@ use super::z3::Assignment;
 
 /// Steps of one walk.
 const STEPS: usize = 16;
+/// Of so many steps one is not the best.
+const NOISE: u64 = 5;
 /// Facts of a start that is no model.
 const BROKEN: usize = 60;
 /// Facts that a change may concern; changes of more are not tried.
@@ -82,9 +84,14 @@ impl Walk<'_> {
             random ^= random << 13;
             random ^= random >> 7;
             random ^= random << 17;
-            let aim = unmet[random as usize % unmet.len()];
+            let aim = unmet[(random >> 8) as usize % unmet.len()];
             let mut best: Option<(Vec<(Term, u64)>, Vec<Wanted>)> = None;
-            for (variable, value) in self.proposals(start, &changed, aim, evaluator) {
+            let mut proposals = self.proposals(start, &changed, aim, evaluator);
+            // Now and then another way than the best leads on.
+            if random % NOISE == 0 && !proposals.is_empty() {
+                proposals = vec![proposals[(random >> 32) as usize % proposals.len()]];
+            }
+            for (variable, value) in proposals {
                 let mut next = changed.clone();
                 match next.iter_mut().find(|change| change.0 == variable) {
                     Some(change) => change.1 = value,

@@ -5,6 +5,7 @@ use super::super::{Answer, Candidate, Consistency, Constant, Facts, Goal, Limits
 use super::programs::{run, variables, Sample, Step};
 use super::terms::{number, steps};
 use proptest::prelude::*;
+use std::time::Duration;
 
 const WIDTHS: [u32; 4] = [1, 4, 5, 8];
 
@@ -67,9 +68,14 @@ fn picks(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Pick>> {
     prop::collection::vec((any::<u8>(), any::<u64>()), count)
 }
 
+/// Time enough on a busy machine, also for what gets only a part of it.
+fn patient() -> Limits {
+    Limits { query: Duration::from_secs(60), total: Duration::from_secs(600) }
+}
+
 /// One thread and several, asked in one batch or one by one, give the same.
 fn ask(world: &mut World, facts: &Facts, questions: &[Question]) -> Vec<Answer> {
-    let limits = Limits::default();
+    let limits = patient();
     let mut alone = Prover::with_threads(limits, 1);
     let answers = alone.ask(&mut world.terms, facts, questions);
     let mut several = Prover::with_threads(limits, 3);
@@ -198,7 +204,7 @@ proptest! {
             expected.push((constant, dead));
         }
         for threads in [1, 2] {
-            let mut prover = Prover::with_threads(Limits::default(), threads);
+            let mut prover = Prover::with_threads(patient(), threads);
             for _ in 0..2 {
                 let found = prover.find_constants(&mut world.terms, &facts, &candidates);
                 for ((candidate, found), (expected, dead)) in candidates.iter().zip(found).zip(&expected) {
@@ -223,7 +229,7 @@ proptest! {
         let terms = |range: &[(Term, Vec<bool>)]| range.iter().map(|(term, _)| *term).collect::<Vec<_>>();
         let facts = Facts { always: terms(&all[..always.len()]), guards: terms(&all[always.len()..]) };
         let holds = |of: &[usize]| (0..4096).any(|at| of.iter().all(|&fact| all[fact].1[at]));
-        let mut prover = Prover::with_threads(Limits::default(), 2);
+        let mut prover = Prover::with_threads(patient(), 2);
         match prover.consistent(&mut world.terms, &facts) {
             Consistency::Yes => prop_assert!(holds(&(0..all.len()).collect::<Vec<_>>())),
             Consistency::No { core } => {
