@@ -1,18 +1,23 @@
 //! Where pointers may point, in the whole program.
 //!
 //! Inclusion-based (Andersen 1994), field-sensitive by byte offset (Pearce, Kelly and Hankin 2007), without regard to the
-//! order of statements or to calling contexts; function pointers are resolved while pointers are. `start` and
-//! `generate` turn code into nodes and rules, `solver` applies the rules to the sets of `graph`'s nodes, with what is in memory as further
-//! nodes (`cells`); `library` and its table say what functions without a body do, `model` does it; `solved` is the
-//! answer, `effects` what follows for reads and writes.
+//! order of statements or to calling contexts; function pointers are resolved while pointers are. `start` and `generate`
+//! turn code into nodes and rules, `solver` applies the rules to the sets of `graph`'s nodes, with what is in memory as
+//! further nodes (`cells`); `library` and its table say what functions without a body do, `model` does it; `solved` is
+//! the answer, `effects` what follows for reads and writes.
 //!
-//! ASCENT
+//! A worklist solver and not Datalog: the core rules written plainly in `ascent` 0.8, on constraints of whole programs
+//! with the call graph given, take milliseconds for a few hundred constraints, as the solver does, but had not finished xz
+//! (34,000 constraints) after 236 s of CPU time and 1.6 GB, nor SQLite (1,480,000) after 200 s on a busy machine. The
+//! solver takes 0.2 s and 28 s of CPU time for them, with what such rules do without: sets as bits in which *anywhere in
+//! an object* covers its offsets, cycles as one node, copies through buffers.
 //!
-//! Assumed: pointers stay inside of the objects that they come from; text holds no pointers; floats, comparisons and
-//! branches carry none. Integers and bytes do. All else is [`library`]'s limits.
+//! Assumed: pointers stay inside of the objects that they come from; text holds no pointers; comparisons and branches carry
+//! none. Integers of all widths, bytes and floats do. See `library` for what is assumed of library functions.
 //!
 //! Limits: a heap object is a call of an allocating function, so that all memory of a program that allocates through one
 //! function of its own is one object, and large programs of that kind (SQLite) have large sets.
+
 pub mod bits;
 mod calls;
 mod cells;

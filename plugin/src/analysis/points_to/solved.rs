@@ -3,6 +3,7 @@
 use super::bits::BitSet;
 use super::effects::ObjectSet;
 use super::graph::Node;
+use super::locations::LocationSet;
 use super::memory::{Location, Map, Object, ObjectId, ObjectKind, Offset};
 use super::solver::Solver;
 use crate::ir::code::{FuncId, GlobalId, InstId, Op, OpaqueId, Operand};
@@ -39,6 +40,14 @@ pub(super) struct Access {
     pub(super) writes: bool,
 }
 
+/// Sets that are in the list. Most nodes of a large program have one of few large sets: as bits these are found without
+/// writing them out.
+#[derive(Default)]
+struct Known {
+    bits: Map<LocationSet, SetId>,
+    lists: HashMap<Box<[Location]>, SetId>,
+}
+
 /// Where everything points.
 #[derive(Debug)]
 pub(super) struct Solved {
@@ -72,9 +81,9 @@ impl Solved {
             first_function: solver.object_of_function(FuncId(0)),
             first_global: solver.object_of_global(GlobalId(0)),
         };
-        let mut known = HashMap::new();
+        let mut known = Known::default();
         for (index, places) in solved.sets.iter().enumerate() {
-            known.insert(places.list.clone(), SetId(index as u32));
+            known.lists.insert(places.list.clone(), SetId(index as u32));
         }
         for index in 0..code.values.len() {
             let set = solver.values[index].map_or(SetId::EMPTY, |node| solved.add(solver, node, &mut known));
@@ -105,17 +114,16 @@ impl Solved {
         solved
     }
 
-    fn add(
-        &mut self,
-        solver: &Solver<'_, '_>,
-        node: Node,
-        known: &mut HashMap<Box<[Location]>, SetId>,
-    ) -> SetId {
+    fn add(&mut self, solver: &Solver<'_, '_>, node: Node, known: &mut Known) -> SetId {
         let root = solver.graph.find(node);
         let set = self.nodes.get(&root).copied().unwrap_or_else(|| {
-            let locations = solver.graph.set(root).iter();
-            let list = locations.map(|location| solver.memory.location(location)).collect();
-            let set = self.intern(list, known);
+            let bits = solver.graph.set(root);
+            let set = known.bits.get(bits).copied().unwrap_or_else(|| {
+                let list = bits.iter().map(|location| solver.memory.location(location)).collect();
+                let set = self.intern(list, known);
+                known.bits.insert(bits.clone(), set);
+                set
+            });
             self.nodes.insert(root, set);
             set
         });
@@ -123,21 +131,21 @@ impl Solved {
         set
     }
 
-    fn intern(&mut self, mut list: Vec<Location>, known: &mut HashMap<Box<[Location]>, SetId>) -> SetId {
+    fn intern(&mut self, mut list: Vec<Location>, known: &mut Known) -> SetId {
         list.sort_unstable();
         let list = list.into_boxed_slice();
-        if let Some(&known) = known.get(&list) {
+        if let Some(&known) = known.lists.get(&list) {
             return known;
         }
         let has_external = list.iter().any(|location| location.object == ObjectId::EXTERNAL);
         let has_escaped = list.iter().any(|location| self.escaped.contains(location.object.0));
         let id = SetId(self.sets.len() as u32);
         self.sets.push(Places { list: list.clone(), has_external, has_escaped });
-        known.insert(list, id);
+        known.lists.insert(list, id);
         id
     }
 
-    fn set_of_address(&mut self, address: Operand, known: &mut HashMap<Box<[Location]>, SetId>) -> SetId {
+    fn set_of_address(&mut self, address: Operand, known: &mut Known) -> SetId {
         match address {
             Operand::Value(value) => self.values[value.index()],
             Operand::Opaque(id) => self.opaques.get(&id.0).copied().unwrap_or(SetId::EMPTY),
