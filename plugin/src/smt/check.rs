@@ -24,6 +24,9 @@ const STARTS: usize = 3;
 /// How often a model that is wrong about operations is corrected, and how many operations at once.
 const REFINEMENTS: usize = 8;
 const INSTANCES: usize = 40;
+/// Multipliers and dividers beyond which real ones are not tried: to translate them would take longer than any limit,
+/// which Z3 does not look at meanwhile.
+const CELLS: u64 = 600_000;
 
 /// What is asserted besides the facts.
 #[derive(Clone, Copy, Debug)]
@@ -103,7 +106,7 @@ impl InUse<'_> {
         });
         variables.sort_unstable();
         let starts: [&dyn Fn(usize) -> u64; 4] =
-            [&|_| 0, &|at| 2 + at as u64 % 5, &|at| 100 + at as u64, &|_| 1];
+            [&|_| 0, &|at| 2 + at as u64 % 5, &|at| 1000 / (at as u64 + 1) | 1, &|_| 1];
         for start in starts {
             let assignment =
                 variables.iter().enumerate().map(|(at, &variable)| (variable, start(at))).collect();
@@ -160,7 +163,7 @@ impl InUse<'_> {
     /// Facts and assertion have no model, as is seen without multipliers and dividers.
     pub fn is_absurd(&mut self, assertion: &Assertion<'_>, until: &Until) -> bool {
         let Some(limit) = until.left() else { return false };
-        if self.session.is_broken {
+        if self.session.is_broken || self.session.is_large(self.terms) {
             return false;
         }
         match self.check_abstract(assertion, limit, true) {
@@ -175,14 +178,24 @@ impl InUse<'_> {
     fn try_check(&mut self, assertion: &Assertion<'_>, until: &Until) -> Result<Verdict, Failure> {
         let is_partial =
             self.session.slice.lemmas.is_partial() || assertion.lemmas.iter().any(|more| more.is_partial());
-        let Some(limit) = until.left() else { return Ok(Verdict::Unknown(Why::Time)) };
+        let Some(limit) = until.left().filter(|_| !self.session.is_large(self.terms)) else {
+            return Ok(Verdict::Unknown(Why::Time));
+        };
         let started = Instant::now();
         // Of a partial answer's time, the exact one gets the larger part.
         let first = if is_partial { limit / 3 } else { limit };
         match self.check_abstract(assertion, first, is_partial)? {
             Some(verdict) => Ok(verdict),
+            None if self.cells(assertion) > CELLS => Ok(Verdict::Unknown(Why::Time)),
             None => self.check_exact(assertion, limit.saturating_sub(started.elapsed())),
         }
+    }
+
+    /// How large multipliers and dividers are in all.
+    fn cells(&self, assertion: &Assertion<'_>) -> u64 {
+        let more = assertion.lemmas.iter().flat_map(|more| &more.about);
+        let all = self.session.slice.lemmas.about.iter().chain(more);
+        all.map(|&term| u64::from(self.terms.width(term)).pow(2)).sum()
     }
 
     /// Third stage. None: the operations matter, or time is over for it.

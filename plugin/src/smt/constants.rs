@@ -78,10 +78,11 @@ impl Prover {
         let mut constants: Vec<Option<Constant>> = vec![None; candidates.len()];
         let mut found: Vec<(usize, Found)> = Vec::new();
         let mut pending: Vec<Pending> = Vec::new();
+        let mut cached = 0;
         for (at, candidate) in candidates.iter().enumerate() {
             let key = Key::new(&candidate.context, candidate.value);
             if let Some(kept) = self.cache.constant(&key) {
-                self.stats.cached += 1;
+                cached += 1;
                 constants[at] = kept;
                 continue;
             }
@@ -108,7 +109,9 @@ impl Prover {
             let lemmas = known.lemmas(terms, &roots, &slice);
             pending.push(Pending { at, id: (under, set), slice, context, value, lemmas });
         }
-        self.stats.fast += (candidates.len() - pending.len()) as u64;
+        let late = found.iter().filter(|(_, found)| *found == Found::Unknown).count();
+        self.stats.fast += (candidates.len() - pending.len() - cached - late) as u64;
+        self.stats.cached += cached as u64;
         found.extend(self.search(terms, basis.whole().1, pending, &until));
         // What is constant under all facts may be so under fewer.
         let mut open: Vec<(usize, u64)> = Vec::new();
@@ -231,13 +234,17 @@ impl<'a, 'b> Search<'a, 'b> {
     /// Walks to a model in which a candidate has another value, for each; such a model often drops others, too.
     fn drop_by_walks(&mut self, live: &mut Vec<usize>) {
         for at in live.clone().into_iter().rev() {
-            if !live.contains(&at) || self.until.left().is_none() {
-                continue;
-            }
-            let candidate = &self.candidates[at];
-            let mut wanted: Vec<Wanted> = candidate.context.iter().copied().map(Wanted::Holds).collect();
-            wanted.extend(self.values[at].map(|value| Wanted::Differs(candidate.value, value)));
-            if self.session.finds(self.known, &wanted) {
+            // The first walk may be to a model in which its place is reached.
+            for _ in 0..2 {
+                if !live.contains(&at) || self.until.left().is_none() {
+                    break;
+                }
+                let candidate = &self.candidates[at];
+                let mut wanted: Vec<Wanted> = candidate.context.iter().copied().map(Wanted::Holds).collect();
+                wanted.extend(self.values[at].map(|value| Wanted::Differs(candidate.value, value)));
+                if !self.session.finds(self.known, &wanted) {
+                    break;
+                }
                 self.drop_by_model(live, 0);
             }
         }

@@ -173,10 +173,15 @@ impl Prover {
         // What was proven under all facts may follow from fewer.
         let again = asked.iter_mut().filter(|asked| asked.whole.as_ref().is_some_and(State::is_proven));
         self.settle(terms, basis, again.map(|asked| &mut asked.free).collect(), &until.shorter());
-        let given = asked.iter().filter(|asked| asked.was_given()).count() as u64;
-        self.stats.z3 += given;
-        self.stats.fast += asked.len() as u64 - given;
-        asked.into_iter().map(Asked::answer).collect()
+        let mut answers = Vec::with_capacity(asked.len());
+        for asked in asked {
+            let was_given = asked.was_given();
+            let answer = asked.answer();
+            self.stats.z3 += u64::from(was_given);
+            self.stats.fast += u64::from(!was_given && !matches!(answer, Answer::Unknown(_)));
+            answers.push(answer);
+        }
+        answers
     }
 
     /// Whether these hold, under the facts that hold always.

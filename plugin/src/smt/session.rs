@@ -13,6 +13,9 @@ use std::time::{Duration, Instant};
 
 /// Sessions that a worker keeps.
 const SESSIONS: usize = 12;
+/// Bits of operands beyond which facts are not given to Z3 all at once: to translate them would take seconds, without
+/// a look at limits.
+const BITS: u64 = 300_000;
 /// Formulas after which a worker starts with a new context: Z3 keeps what was translated.
 const FORMULAS: usize = 2_000_000;
 
@@ -58,6 +61,7 @@ pub(super) struct Session {
     pub absurd: HashMap<Box<[Term]>, bool>,
     /// Walks from nowhere have been tried.
     pub is_tried: bool,
+    is_large: Option<bool>,
 }
 
 /// One of the threads' Z3 context and its sessions.
@@ -137,7 +141,19 @@ impl Session {
             is_broken: false,
             absurd: HashMap::new(),
             is_tried: false,
+            is_large: None,
         }
+    }
+
+    /// Facts and lemmas are too many for Z3.
+    pub fn is_large(&mut self, terms: &Terms) -> bool {
+        let slice = &self.slice;
+        *self.is_large.get_or_insert_with(|| {
+            let all: Vec<Term> = slice.lemmas.claims.iter().chain(&slice.facts).copied().collect();
+            let mut bits = 0;
+            terms.walk(&all, |term| terms.operands(term, |operand| bits += u64::from(terms.width(operand))));
+            bits > BITS
+        })
     }
 
     /// The solver that sees operations as unknowns.

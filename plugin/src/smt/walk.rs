@@ -18,12 +18,13 @@ const STEPS: usize = 16;
 /// Of so many steps one is not the best.
 const NOISE: u64 = 5;
 /// Facts of a start that is no model.
-const BROKEN: usize = 60;
-/// Facts that a change may concern; changes of more are not tried.
+const BROKEN: usize = 3000;
+/// Facts that a change may concern; changes of more are not tried. More are for a start, of which there are few.
 const CONCERNED: usize = 1500;
+const CONCERNED_AT_FIRST: usize = 30_000;
 
 /// Something that must be so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Wanted {
     /// The boolean is true.
     Holds(Term),
@@ -141,7 +142,8 @@ impl Walk<'_> {
     ) -> Option<Vec<Wanted>> {
         let concerned: usize =
             changed.iter().map(|&(variable, _)| self.neighbourhood.touched(variable).len()).sum();
-        if concerned > CONCERNED {
+        let most = if broken.is_empty() { CONCERNED } else { CONCERNED_AT_FIRST };
+        if concerned > most {
             return None;
         }
         evaluator.restart(self.terms);
@@ -161,11 +163,13 @@ impl Walk<'_> {
         for &(variable, _) in changed {
             for place in self.neighbourhood.touched(variable) {
                 let fact = Wanted::Holds(self.facts[place]);
-                if !holds(&fact) && !unmet.contains(&fact) {
+                if !holds(&fact) {
                     unmet.push(fact);
                 }
             }
         }
+        unmet.sort_unstable();
+        unmet.dedup();
         Some(unmet)
     }
 }

@@ -86,6 +86,17 @@ proptest! {
             })
             .collect();
         for &claim in &claims {
+            // One of the first facts, or one of the others: a disjunction, taken case by case.
+            let alternatives = [context.iter().map(|&case| vec![case]).collect::<Vec<_>>()];
+            if !context.is_empty() && ranges.holds_in_all_cases(&terms, &mut Vec::new(), claim, &alternatives) {
+                for all in 0..4096u64 {
+                    let value = |term: Term| all >> (4 * term.0) & 15;
+                    let hold = |term: &Term| terms.eval(*term, &value) == 1;
+                    if facts.iter().all(hold) && context.iter().any(hold) {
+                        prop_assert!(hold(&claim), "{} in all cases, not with {:03x}", terms.show(claim), all);
+                    }
+                }
+            }
             let Some(decided) = ranges.decide(&terms, &context, claim) else { continue };
             for &all in &models {
                 let value = |term: Term| all >> (4 * term.0) & 15;

@@ -25,8 +25,13 @@ impl World {
         World { terms, samples }
     }
 
+    /// One of the terms.
+    pub fn sample(&self, at: u8) -> Sample {
+        self.samples[usize::from(at) % self.samples.len()].clone()
+    }
+
     /// A boolean made of the sample at `at`.
-    fn boolean(&mut self, at: u8, with: u64) -> (Term, Vec<bool>) {
+    pub fn boolean(&mut self, at: u8, with: u64) -> (Term, Vec<bool>) {
         let sample = self.samples[usize::from(at) % self.samples.len()].clone();
         let width = self.terms.width(sample.term);
         if width == 1 {
@@ -236,6 +241,51 @@ proptest! {
                 prop_assert!(!core.is_empty() && !holds(&core), "{:?} is no contradiction", core);
             }
             Consistency::Unknown => prop_assert!(false, "not decided"),
+        }
+    }
+
+    /// Facts come and go; what was proven under some of them is not claimed under others from which it does not follow.
+    #[test]
+    fn answers_follow_from_the_facts_of_their_round(
+        program in steps(10),
+        pool in picks(1..6),
+        rounds in prop::collection::vec((any::<u8>(), any::<u8>()), 2..6),
+        claims in picks(1..8),
+    ) {
+        let mut world = World::new(&program);
+        let pool: Vec<(Term, Vec<bool>)> = pool.iter().map(|&(at, with)| world.boolean(at, with)).collect();
+        let claims: Vec<(Term, Vec<bool>)> = claims.iter().map(|&(at, with)| world.boolean(at, with)).collect();
+        let questions: Vec<Question> =
+            claims.iter().map(|(term, _)| Question { context: vec![], goal: Goal::Holds(*term) }).collect();
+        let candidates: Vec<Candidate> =
+            world.samples.iter().map(|sample| Candidate { context: vec![], value: sample.term }).collect();
+        let mut prover = Prover::with_threads(patient(), 1);
+        for (always, guards) in rounds {
+            let chosen = |mask: u8| (0..pool.len()).filter(move |at| mask >> at & 1 == 1);
+            let terms = |mask: u8| chosen(mask).map(|at| pool[at].0).collect::<Vec<Term>>();
+            let facts = Facts { always: terms(always), guards: terms(guards) };
+            let holds = |mask: u8| -> Vec<bool> {
+                (0..4096).map(|all| chosen(mask).all(|at| pool[at].1[all])).collect()
+            };
+            let (free, whole) = (holds(always), holds(always | guards));
+            let answers = prover.ask(&mut world.terms, &facts, &questions);
+            for ((_, values), answer) in claims.iter().zip(answers) {
+                let follows = |from: &[bool]| (0..4096).all(|all| !from[all] || values[all]);
+                match answer {
+                    Answer::Proven { with_guards } | Answer::Unreachable { with_guards } => {
+                        let from = if with_guards { &whole } else { &free };
+                        prop_assert!(follows(from), "with guards: {}", with_guards);
+                    }
+                    Answer::Refuted => prop_assert!(!follows(&whole) || !whole.contains(&true)),
+                    Answer::Unknown(why) => prop_assert!(false, "{:?}", why),
+                }
+            }
+            let constants = prover.find_constants(&mut world.terms, &facts, &candidates);
+            for (sample, constant) in world.samples.iter().zip(constants) {
+                let Some(Constant { value, with_guards }) = constant else { continue };
+                let from = if with_guards { &whole } else { &free };
+                prop_assert!((0..4096).all(|all| !from[all] || sample.values[all] == value));
+            }
         }
     }
 }

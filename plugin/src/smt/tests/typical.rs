@@ -1,9 +1,7 @@
-//! Typical questions of partitioned programs: each must be answered within the default limits. With `--nocapture`
-//! the tests also print how fast.
+//! Typical questions of partitioned programs: each must be answered within the default limits, most without the solver.
 
 use super::super::terms::{Term, Terms};
 use super::super::*;
-use std::time::Instant;
 
 /// What is asked, with the facts.
 struct Case {
@@ -59,7 +57,7 @@ fn partition(div: Div, width: u32, p: Option<u64>, ids: Option<(u64, u64)>, over
         }
     };
     let one = t.constant(width, 1);
-    let mut bound = |t: &mut Terms, i: Term| {
+    let bound = |t: &mut Terms, i: Term| {
         let scaled = t.mul(n, i);
         match div {
             Div::Signed => t.sdiv(scaled, p),
@@ -90,14 +88,14 @@ fn chunks(width: u32, p: Option<u64>, i: u64, j: u64) -> Case {
         }
     };
     let chunk = t.sdiv(n, p);
-    let mut range = |t: &mut Terms, i: u64, x: Term| {
+    let range = |t: &mut Terms, i: u64, x: Term| {
         let (low, high) = (t.constant(width, i), t.constant(width, i + 1));
         let (low, high) = (t.mul(low, chunk), t.mul(high, chunk));
         within(t, low, x, high)
     };
     let context = vec![range(t, i, k), range(t, j, l)];
     let (base, eight) = (t.variable(64), t.constant(64, 8));
-    let mut place = |t: &mut Terms, index: Term| {
+    let place = |t: &mut Terms, index: Term| {
         let wide = t.sext(index, 64);
         let offset = t.mul(wide, eight);
         t.add(base, offset)
@@ -137,7 +135,7 @@ fn bounded(apart: bool) -> Case {
     let [i, j, m, n] = [(); 4].map(|()| t.variable(32));
     let start = if apart { m } else { i };
     let always = vec![within(t, zero, i, m), within(t, start, j, n)];
-    let mut place = |t: &mut Terms, index: Term| {
+    let place = |t: &mut Terms, index: Term| {
         let wide = t.sext(index, 64);
         let offset = t.mul(wide, eight);
         t.add(base, offset)
@@ -168,12 +166,6 @@ fn rows(cols: Option<u64>) -> Case {
     let (a, b) = (t.add(a, c), t.add(b, d));
     let question = Question { context: vec![], goal: Goal::Different(a, b) };
     Case { terms, facts: Facts { always, guards: vec![] }, question, expected: PROVEN }
-}
-
-/// Milliseconds that this thread has run: other work on the machine does not count.
-fn worked() -> f64 {
-    let ran = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    ran.split(' ').next().and_then(|ran| ran.parse::<f64>().ok()).unwrap_or(0.0) / 1e6
 }
 
 #[test]
@@ -207,18 +199,17 @@ fn typical_questions_are_answered_in_time() {
     cases.push(("bounded, overlapping".into(), bounded(false)));
     cases.push(("rows of 10".into(), rows(Some(10))));
     cases.push(("rows of n".into(), rows(None)));
-    let mut missed = Vec::new();
+    let (mut missed, mut given, count) = (Vec::new(), 0, cases.len() as u64);
     for (name, mut case) in cases {
         let mut prover = Prover::with_threads(Limits::default(), 1);
-        let start = worked();
         let answer = prover.ask(&mut case.terms, &case.facts, std::slice::from_ref(&case.question)).remove(0);
-        let stats = prover.stats();
-        println!("{name:44} {:8.1} ms, {} checks: {answer:?}", worked() - start, stats.checks);
         if answer != case.expected {
-            missed.push(name);
+            missed.push((name, answer));
         }
+        given += prover.stats().z3;
     }
     assert!(missed.is_empty(), "{missed:?}");
+    assert!(given <= count / 4, "{given} of {count} need the solver");
 }
 
 /// Many threads on one array, in one connected set of facts: chunks of n/p elements, indices that are one of two
@@ -276,135 +267,51 @@ fn kernel(threads: u64) -> Kernel {
 }
 
 #[test]
-fn many_questions_about_one_program() {
-    let mut kernel = kernel(16);
+fn partitions_of_one_program_are_apart() {
+    let mut kernel = kernel(8);
     let t = &mut kernel.terms;
     let eight = t.constant(64, 8);
+    let mut questions = Vec::new();
     let mut places = Vec::new();
-    for (at, &index) in kernel.indices.iter().enumerate() {
+    for &index in &kernel.indices {
         let wide = t.sext(index, 64);
         let offset = t.mul(wide, eight);
-        for (array, &base) in kernel.bases.iter().enumerate() {
-            places.push((at, array, t.add(base, offset)));
+        places.push(t.add(kernel.bases[0], offset));
+    }
+    for (at, &a) in places.iter().enumerate() {
+        for &b in &places[at + 1..] {
+            let goal = Goal::Disjoint { a, a_bytes: 8, b, b_bytes: 8 };
+            questions.push(Question { context: vec![], goal });
         }
     }
-    let mut questions = Vec::new();
-    for (at, &(thread, array, a)) in places.iter().enumerate() {
-        for &(other_thread, other_array, b) in &places[at + 1..] {
-            // All pairs of threads on one array, and some of different arrays: these may overlap, since there may
-            // be more threads than p.
-            if (array == other_array && array < 2) || (thread == 3 && other_thread == 4 && array < 3) {
-                let goal = Goal::Disjoint { a, a_bytes: 8, b, b_bytes: 8 };
-                questions.push(Question { context: vec![], goal });
-            }
-        }
-    }
-    for threads in [1, 2] {
-        let limits = Limits { total: std::time::Duration::from_secs(300), ..Limits::default() };
-        let mut prover = Prover::with_threads(limits, threads);
-        let start = worked();
-        let consistent = prover.consistent(t, &kernel.facts);
-        println!("consistent: {consistent:?}, {:.1} ms", worked() - start);
-        let start = (Instant::now(), worked());
-        let answers = prover.ask(t, &kernel.facts, &questions);
-        let proven = answers.iter().filter(|answer| **answer == PROVEN).count();
-        println!(
-            "{} questions, {proven} proven, {threads} threads: {:.3} s wall, {:.0} ms worked, {:?}",
-            questions.len(),
-            start.0.elapsed().as_secs_f64(),
-            worked() - start.1,
-            prover.stats()
-        );
-        assert_eq!(consistent, Consistency::Yes);
-        let unknown = answers.iter().filter(|answer| matches!(answer, Answer::Unknown(_))).count();
-        assert_eq!((proven, unknown), (241, 0));
-    }
+    let mut prover = Prover::with_threads(Limits::default(), 2);
+    assert_eq!(prover.consistent(t, &kernel.facts), Consistency::Yes);
+    let answers = prover.ask(t, &kernel.facts, &questions);
+    assert!(answers.iter().all(|answer| *answer == PROVEN), "{answers:?}");
+    assert_eq!((prover.stats().z3, prover.stats().unknown), (0, 0));
 }
 
 #[test]
-fn many_questions_without_the_solver() {
-    let mut terms = Terms::new();
-    let t = &mut terms;
-    let (base, eight) = (t.variable(64), t.constant(64, 8));
-    let start = Instant::now();
-    let mut places = Vec::new();
-    for row in 0..1000u64 {
-        let index = t.variable(32);
-        let wide = t.sext(index, 64);
-        let offset = t.mul(wide, eight);
-        let place = t.add(base, offset);
-        for column in 0..10 {
-            let more = t.constant(64, 8 * column + row);
-            places.push(t.add(place, more));
-        }
-    }
-    println!("{} terms in {:?}", t.len(), start.elapsed());
-    let mut questions = Vec::new();
-    for row in places.chunks(10) {
-        for (at, &a) in row.iter().enumerate() {
-            for &b in &row[at + 1..] {
-                for goal in [Goal::Different(a, b), Goal::Disjoint { a, a_bytes: 8, b, b_bytes: 8 }] {
-                    questions.push(Question { context: vec![], goal });
-                }
-            }
-        }
-    }
-    let mut prover = Prover::with_threads(Limits::default(), 1);
-    let facts = Facts::default();
-    let before = worked();
-    let answers = prover.ask(t, &facts, &questions);
-    let time = worked() - before;
-    assert!(answers.iter().all(|answer| *answer == PROVEN));
-    assert_eq!(prover.stats().checks, 0);
-    println!("same base: {} questions, {:.0} a second", questions.len(), questions.len() as f64 / time * 1e3);
-    // Bounds and chains of inequalities.
-    let mut kernel = bounded(true);
-    let question = kernel.question.clone();
-    let mut prover = Prover::with_threads(Limits::default(), 1);
-    let before = worked();
-    let rounds = 20_000;
-    for _ in 0..rounds {
-        // A new context each time, so that the cache does not answer.
-        let x = kernel.terms.variable(1);
-        let question = Question { context: vec![x], ..question.clone() };
-        assert_eq!(prover.ask(&mut kernel.terms, &kernel.facts, &[question]), [PROVEN]);
-    }
-    assert_eq!(prover.stats().checks, 0);
-    println!("chains: {:.0} a second", f64::from(rounds) / (worked() - before) * 1e3);
-}
-
-#[test]
-fn constants_among_many_values() {
-    let mut kernel = kernel(16);
+fn constants_are_found_among_many_values() {
+    let mut kernel = kernel(8);
     let t = &mut kernel.terms;
     // The create loop ran four times: p is 4, says a guard.
     let p = kernel.p;
     let (four, five) = (t.constant(32, 4), t.constant(32, 5));
     kernel.facts.guards = vec![t.slt(p, five), t.sge(p, four)];
     let mut values = vec![p];
-    for at in 0..200 {
+    for at in 0..100 {
         let by = t.constant(32, at + 3);
-        let index = kernel.indices[at as usize % 16];
+        let index = kernel.indices[at as usize % 8];
         let (scaled, mixed) = (t.mul(p, by), t.xor(index, by));
         // Every fifth is constant, with the guards.
         values.push(if at % 5 == 0 { t.udiv(scaled, four) } else { t.add(scaled, mixed) });
     }
     let candidates: Vec<Candidate> =
         values.iter().map(|&value| Candidate { context: vec![], value }).collect();
-    for threads in [1, 2] {
-        let mut prover = Prover::with_threads(Limits::default(), threads);
-        let start = (Instant::now(), worked());
-        let found = prover.find_constants(t, &kernel.facts, &candidates);
-        let constants = found.iter().flatten().count();
-        println!(
-            "{} candidates, {constants} constant, {threads} threads: {:.3} s wall, {:.0} ms worked, {:?}",
-            candidates.len(),
-            start.0.elapsed().as_secs_f64(),
-            worked() - start.1,
-            prover.stats()
-        );
-        assert!(found.iter().flatten().all(|constant| constant.with_guards));
-        assert_eq!((constants, prover.stats().unknown), (41, 0));
-        assert_eq!(found[0], Some(Constant { value: 4, with_guards: true }));
-    }
+    let mut prover = Prover::with_threads(Limits::default(), 2);
+    let found = prover.find_constants(t, &kernel.facts, &candidates);
+    assert!(found.iter().flatten().all(|constant| constant.with_guards));
+    assert_eq!((found.iter().flatten().count(), prover.stats().unknown), (21, 0));
+    assert_eq!(found[0], Some(Constant { value: 4, with_guards: true }));
 }
