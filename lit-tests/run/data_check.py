@@ -109,8 +109,13 @@ def read_facts(path):
 
 
 def keys(facts):
-    """What was claimed, to compare two runs of the specializer."""
-    return {(f["file"], f["line"], f["function"], f["thread"], f["kind"], str(f["value"])) for f in facts["constants"]}
+    """What was claimed, to compare two runs of the specializer: where values come from. What is computed of claimed values LLVM
+    may fold before anyone claims it."""
+    return {
+        (f["file"], f["line"], f["function"], f["thread"], f["kind"], str(f["value"]))
+        for f in facts["constants"]
+        if f["kind"] in ("load", "call", "argument")
+    }
 
 
 def check_facts(options, recorded, checked):
@@ -123,8 +128,6 @@ def check_facts(options, recorded, checked):
     facts = read_facts(path)
     for name in FIGURES:
         checked.counts[f"figure {name}"] += told[name]
-    if told["constants"] and not facts["constants"]:
-        fail(f"{path}: {told['constants']} constants, and none is listed")
     checked.counts["expectations"] += len(recorded.program.claims)
     checked.counts["claims"] += len(keys(facts))
     return facts, claims.unmet(recorded.program, facts, recorded.order)

@@ -15,7 +15,7 @@ static int input, cells[CELLS];
 
 static void *leaf(void *arg) {
   struct part *part = arg;
-  int level = part->level; // CONST t3 load 2; CONST t4 load 2
+  int level = part->level; // CONST t4 load 2
   for (int i = part->first; i < part->last; i++)
     cells[i] += i + level; // DISJOINT self; DISJOINT upper
   return NULL;

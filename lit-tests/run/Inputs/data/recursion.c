@@ -32,7 +32,7 @@ static int count_down(int *above, int levels) {
   pthread_mutex_unlock(&lock);
   if (levels > 0)
     levels = count_down(&local, levels - 1);
-  return local + levels; // CONST t1 load 10; CONST t1 load 30; CONST t1 load 0
+  return local + levels; // CONST t1 load 10; CONST t1 load 30
 }
 
 static void *worker(void *unused) {

@@ -338,7 +338,7 @@ impl<'a, 'm> Values<'a, 'm> {
             }
             &Op::Compare { op, a, b } => {
                 let (a, b) = (self.operand(a, inst, view)?, self.operand(b, inst, view)?);
-                Some(self.compare(op, a, b))
+                Some(compare(&mut self.terms, op, a, b))
             }
             &Op::Cast { op, a } => {
                 let a = self.operand(a, inst, view)?;
@@ -410,7 +410,7 @@ impl<'a, 'm> Values<'a, 'm> {
     }
 
     fn larger(&mut self, op: Compare, a: Term, b: Term) -> Term {
-        let takes_other = self.compare(op, a, b);
+        let takes_other = compare(&mut self.terms, op, a, b);
         self.terms.ite(takes_other, b, a)
     }
 
@@ -446,20 +446,19 @@ impl<'a, 'm> Values<'a, 'm> {
             Binary::Xor => terms.xor(a, b),
         }
     }
+}
 
-    fn compare(&mut self, op: Compare, a: Term, b: Term) -> Term {
-        let terms = &mut self.terms;
-        match op {
-            Compare::Eq => terms.eq(a, b),
-            Compare::Ne => terms.ne(a, b),
-            Compare::Ult => terms.ult(a, b),
-            Compare::Ule => terms.ule(a, b),
-            Compare::Ugt => terms.ugt(a, b),
-            Compare::Uge => terms.uge(a, b),
-            Compare::Slt => terms.slt(a, b),
-            Compare::Sle => terms.sle(a, b),
-            Compare::Sgt => terms.sgt(a, b),
-            Compare::Sge => terms.sge(a, b),
-        }
+fn compare(terms: &mut Terms, op: Compare, a: Term, b: Term) -> Term {
+    match op {
+        Compare::Eq => terms.eq(a, b),
+        Compare::Ne => terms.ne(a, b),
+        Compare::Ult => terms.ult(a, b),
+        Compare::Ule => terms.ule(a, b),
+        Compare::Ugt => terms.ugt(a, b),
+        Compare::Uge => terms.uge(a, b),
+        Compare::Slt => terms.slt(a, b),
+        Compare::Sle => terms.sle(a, b),
+        Compare::Sgt => terms.sgt(a, b),
+        Compare::Sge => terms.sge(a, b),
     }
 }

@@ -5,9 +5,9 @@
 //! each iteration, from memory of which it cannot know that nobody writes there; if the term of what is read is the
 //! same in each iteration, the checks that an iteration has passed bound `k` as well.
 
-use super::{Unknown, Values, View, POINTER};
+use super::{compare, Unknown, Values, View, POINTER};
 use crate::ir::code::{BlockId, Compare, ExitCheck, LoopId, Nary, Scev, ValueId};
-use crate::smt::Term;
+use crate::smt::{Term, Terms};
 
 impl Values<'_, '_> {
     pub(super) fn is_header(&self, block: BlockId) -> bool {
@@ -40,7 +40,7 @@ impl Values<'_, '_> {
             let signed = if is_negative { Compare::Sge } else { Compare::Sle };
             let held = [(recurrence.nsw, signed), (recurrence.nuw, Compare::Ule)];
             for op in held.into_iter().filter_map(|(is_so, op)| is_so.then_some(op)) {
-                let bound = self.compare(op, start, value);
+                let bound = compare(&mut self.terms, op, start, value);
                 self.bounds.push(bound);
             }
         }
@@ -80,7 +80,7 @@ impl Values<'_, '_> {
         if self.terms.width(other) != width || !self.is_fixed(other, id) {
             return None;
         }
-        let passes = self.passes(check.op, start, check.step, other)?;
+        let passes = passes(&mut self.terms, check.op, start, check.step, other)?;
         let most = self.terms.zext(passes.most, POINTER);
         let none = self.terms.constant(POINTER, 0);
         let most = self.terms.ite(passes.first, most, none);
@@ -90,71 +90,10 @@ impl Values<'_, '_> {
             let step = self.terms.constant(width, check.step as u64);
             let grown = self.terms.mul(step, count);
             let now = self.terms.add(start, grown);
-            held.push(self.compare(op, start, now));
+            held.push(compare(&mut self.terms, op, start, now));
         }
         let unless = self.terms.not(passes.is_bounded);
         Some(held.into_iter().map(|term| self.terms.or(unless, term)).collect())
-    }
-
-    /// How often in a row `start + step * k` compares so with what stays the same, from `k = 0` on.
-    fn passes(&mut self, op: Compare, start: Term, step: i64, other: Term) -> Option<Passes> {
-        let width = self.terms.width(start);
-        let yes = self.terms.boolean(true);
-        let distance = match step > 0 {
-            true => self.terms.sub(other, start),
-            false => self.terms.sub(start, other),
-        };
-        let by = step.unsigned_abs();
-        let size = self.terms.constant(width, by);
-        let first = self.compare(op, start, other);
-        if op == Compare::Ne {
-            // Going round it comes there at last, if it does not step over it.
-            let zero = self.terms.constant(width, 0);
-            let rest = self.terms.urem(distance, size);
-            let is_bounded = self.terms.eq(rest, zero);
-            let most = self.terms.udiv(distance, size);
-            return Some(Passes { first, most, is_bounded, stays_beyond: None });
-        }
-        let (is_strict, is_signed) = match (op, step > 0) {
-            (Compare::Ult, true) | (Compare::Ugt, false) => (true, false),
-            (Compare::Slt, true) | (Compare::Sgt, false) => (true, true),
-            (Compare::Ule, true) | (Compare::Uge, false) => (false, false),
-            (Compare::Sle, true) | (Compare::Sge, false) => (false, true),
-            _ => return None,
-        };
-        let one = self.terms.constant(width, 1);
-        let most = match is_strict {
-            true => {
-                let before = self.terms.sub(distance, one);
-                let steps = self.terms.udiv(before, size);
-                self.terms.add(steps, one)
-            }
-            false => {
-                let steps = self.terms.udiv(distance, size);
-                self.terms.add(steps, one)
-            }
-        };
-        // The last one that passes and the step behind it: it must not go round and pass again.
-        let room = by.checked_sub(is_strict as u64)?;
-        let all = u64::MAX >> (u64::BITS - width);
-        let (end, within) = match (step > 0, is_signed) {
-            (true, false) => (all.checked_sub(room)?, Compare::Ule),
-            (true, true) => ((all >> 1).checked_sub(room)?, Compare::Sle),
-            (false, false) => (room, Compare::Uge),
-            (false, true) => (((all >> 1) + 1).checked_add(room)?, Compare::Sge),
-        };
-        let end = self.terms.constant(width, end);
-        let is_bounded = match room {
-            0 => yes,
-            _ => self.compare(within, other, end),
-        };
-        let stays_beyond = Some(match (step > 0, is_signed) {
-            (true, false) => Compare::Ule,
-            (true, true) => Compare::Sle,
-            (false, false) => Compare::Uge,
-            (false, true) => Compare::Sge,
-        });
-        Some(Passes { first, most, is_bounded, stays_beyond })
     }
 
     /// Whether a term has the same value in all iterations of a loop, from when it is entered until it is left.
@@ -215,4 +154,129 @@ struct Passes {
     is_bounded: Term,
     /// How what is compared lies to what it was at first, if that is known.
     stays_beyond: Option<Compare>,
+}
+
+/// How often in a row `start + step * k` compares so with what stays the same, from `k = 0` on.
+fn passes(terms: &mut Terms, op: Compare, start: Term, step: i64, other: Term) -> Option<Passes> {
+    let width = terms.width(start);
+    let yes = terms.boolean(true);
+    let distance = match step > 0 {
+        true => terms.sub(other, start),
+        false => terms.sub(start, other),
+    };
+    let by = step.unsigned_abs();
+    let size = terms.constant(width, by);
+    let first = compare(terms, op, start, other);
+    if op == Compare::Ne {
+        // Going round it comes there at last, if it does not step over it.
+        let zero = terms.constant(width, 0);
+        let rest = terms.urem(distance, size);
+        let is_bounded = terms.eq(rest, zero);
+        let most = terms.udiv(distance, size);
+        return Some(Passes { first, most, is_bounded, stays_beyond: None });
+    }
+    let (is_strict, is_signed) = match (op, step > 0) {
+        (Compare::Ult, true) | (Compare::Ugt, false) => (true, false),
+        (Compare::Slt, true) | (Compare::Sgt, false) => (true, true),
+        (Compare::Ule, true) | (Compare::Uge, false) => (false, false),
+        (Compare::Sle, true) | (Compare::Sge, false) => (false, true),
+        _ => return None,
+    };
+    let one = terms.constant(width, 1);
+    let most = match is_strict {
+        true => {
+            let before = terms.sub(distance, one);
+            let steps = terms.udiv(before, size);
+            terms.add(steps, one)
+        }
+        false => {
+            let steps = terms.udiv(distance, size);
+            terms.add(steps, one)
+        }
+    };
+    // The last one that passes and the step behind it: it must not go round and pass again.
+    let room = by.checked_sub(is_strict as u64)?;
+    let all = u64::MAX >> (u64::BITS - width);
+    let (end, within) = match (step > 0, is_signed) {
+        (true, false) => (all.checked_sub(room)?, Compare::Ule),
+        (true, true) => ((all >> 1).checked_sub(room)?, Compare::Sle),
+        (false, false) => (room, Compare::Uge),
+        (false, true) => (((all >> 1) + 1).checked_add(room)?, Compare::Sge),
+    };
+    let end = terms.constant(width, end);
+    let is_bounded = match room {
+        0 => yes,
+        _ => compare(terms, within, other, end),
+    };
+    let stays_beyond = Some(match (step > 0, is_signed) {
+        (true, false) => Compare::Ule,
+        (true, true) => Compare::Sle,
+        (false, false) => Compare::Uge,
+        (false, true) => Compare::Sge,
+    });
+    Some(Passes { first, most, is_bounded, stays_beyond })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WIDTH: u32 = 4;
+    const OPS: [Compare; 10] = [
+        Compare::Eq,
+        Compare::Ne,
+        Compare::Ult,
+        Compare::Ule,
+        Compare::Ugt,
+        Compare::Uge,
+        Compare::Slt,
+        Compare::Sle,
+        Compare::Sgt,
+        Compare::Sge,
+    ];
+
+    fn holds(terms: &mut Terms, op: Compare, a: u64, b: u64) -> bool {
+        let (a, b) = (terms.constant(WIDTH, a), terms.constant(WIDTH, b));
+        let term = compare(terms, op, a, b);
+        terms.as_constant(term) == Some(1)
+    }
+
+    /// All numbers of four bits, all steps: a loop that runs until its check fails.
+    #[test]
+    fn a_check_is_passed_as_often_as_is_said() {
+        let (mut terms, mut bounded) = (Terms::new(), 0);
+        let cases = OPS.iter().flat_map(|&op| (0..16).map(move |start| (op, start)));
+        let cases = cases.flat_map(|(op, start)| (0..16).map(move |other| (op, start, other)));
+        for (op, start, other) in cases {
+            for step in (-7i64..8).filter(|&step| step != 0) {
+                let value = |k: u64| start.wrapping_add((step as u64).wrapping_mul(k)) & 15;
+                let real = (0..64).find(|&k| !holds(&mut terms, op, value(k), other));
+                let (from, to) = (terms.constant(WIDTH, start), terms.constant(WIDTH, other));
+                let Some(said) = passes(&mut terms, op, from, step, to) else { continue };
+                let is = |terms: &Terms, term| terms.as_constant(term) == Some(1);
+                if !is(&terms, said.is_bounded) {
+                    continue;
+                }
+                bounded += 1;
+                let most = match is(&terms, said.first) {
+                    true => terms.as_constant(said.most).expect("all is constant"),
+                    false => 0,
+                };
+                let what = format!("{start} step {step} {op:?} {other}");
+                let real = real.unwrap_or_else(|| panic!("{what}: never ends, said {most}"));
+                assert!(real <= most, "{what}: {real} times, said {most}");
+                // As close as it can be, but for `!=`, which may come there earlier by going round.
+                assert!(op == Compare::Ne || real == most, "{what}: {real} times, said {most}");
+                if let Some(beyond) = said.stays_beyond {
+                    for k in 0..=real {
+                        assert!(
+                            holds(&mut terms, beyond, start, value(k)),
+                            "{what}: the {k}th is not {beyond:?}"
+                        );
+                    }
+                }
+            }
+        }
+        assert!(bounded > 5_000, "{bounded} of 38400");
+    }
 }
