@@ -1,6 +1,6 @@
 //! Many facts and many questions: preparation is no slower than in proportion, and the time limit holds.
 
-use super::super::terms::{Term, Terms};
+use super::super::terms::Terms;
 use super::super::*;
 use std::time::{Duration, Instant};
 

@@ -245,7 +245,7 @@ mod tests {
     #[test]
     fn a_check_is_passed_as_often_as_is_said() {
         let (mut terms, mut bounded) = (Terms::new(), 0);
-        let cases = OPS.iter().flat_map(|&op| (0..16).map(move |start| (op, start)));
+        let cases = OPS.iter().flat_map(|&op| (0..16u64).map(move |start| (op, start)));
         let cases = cases.flat_map(|(op, start)| (0..16).map(move |other| (op, start, other)));
         for (op, start, other) in cases {
             for step in (-7i64..8).filter(|&step| step != 0) {
