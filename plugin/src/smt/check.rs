@@ -84,7 +84,7 @@ impl InUse<'_> {
             Walk { terms: self.terms, facts: &known.facts, neighbourhood: &known.neighbourhood, wanted };
         let mut found = None;
         for model in self.session.models.iter().take(STARTS) {
-            found = walk.from_model(model, self.evaluator);
+            found = walk.starting_at(model, self.evaluator);
             if found.is_some() {
                 break;
             }
@@ -106,19 +106,19 @@ impl InUse<'_> {
         });
         variables.sort_unstable();
         let starts: [&dyn Fn(usize) -> u64; 4] =
-            [&|_| 0, &|at| 2 + at as u64 % 5, &|at| 1000 / (at as u64 + 1) | 1, &|_| 1];
+            [&|_| 0, &|at| 2 + at as u64 % 5, &|at| (1000 / (at as u64 + 1)) | 1, &|_| 1];
         for start in starts {
             let assignment =
                 variables.iter().enumerate().map(|(at, &variable)| (variable, start(at))).collect();
             let first =
-                Walk { wanted: &[], ..*walk }.from_anywhere(&assignment, &slice.facts, self.evaluator);
+                Walk { wanted: &[], ..*walk }.starting_anywhere(&assignment, &slice.facts, self.evaluator);
             if let Some(model) = first {
                 self.remember(model);
             }
         }
         self.session.is_tried = true;
         let models = self.session.models.iter();
-        models.into_iter().find_map(|model| walk.from_model(model, self.evaluator))
+        models.into_iter().find_map(|model| walk.starting_at(model, self.evaluator))
     }
 
     /// How many models are known.

@@ -80,7 +80,7 @@ impl Lemmatizer {
         let mut open: Vec<Term> = roots.to_vec();
         let mut claims = Vec::new();
         while let Some(next) = open.pop() {
-            if !seen.insert(next) {
+            if !terms.has_operation(next) || !seen.insert(next) {
                 continue;
             }
             terms.operands(next, |operand| open.push(operand));
@@ -178,6 +178,11 @@ fn groups_of(terms: &Terms, term: Term) -> Vec<Group> {
         View::Extract(of, low) if is_shift(terms, term) => vec![Group::Shifts(low, terms.width(of))],
         _ => Vec::new(),
     }
+}
+
+/// A term that lemmas are about.
+pub(super) fn is_operation(terms: &Terms, term: Term) -> bool {
+    terms.is_nonlinear(term) || is_shift(terms, term)
 }
 
 /// The high bits of a term: its quotient by a power of two.

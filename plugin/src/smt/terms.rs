@@ -2,11 +2,12 @@
 //! equality is a comparison and everything about a term is computed once. Operands have smaller numbers than what
 //! they are in, hence a loop over numbers is a walk in dependency order.
 //!
-//! Only `simplify.rs` and `affine.rs` make nodes, and they make them in a normal form.
+//! Only `simplify.rs`, `widths.rs`, `logic.rs` and `affine.rs` make nodes, and they make them in a normal form.
 
 use super::bits::{mask, Binary};
 use super::bounds::Bounds;
-use super::simplify::Change;
+use super::lemmas::is_operation;
+use super::widths::Change;
 use std::collections::HashMap;
 
 /// A bit-vector expression of 1 to 64 bits in a [`Terms`]; a boolean has one bit.
@@ -65,6 +66,8 @@ pub struct Terms {
     nodes: Vec<Node>,
     widths: Vec<u8>,
     bounds: Vec<Bounds>,
+    /// By term: lemmas speak of it or of a part of it.
+    operations: Vec<bool>,
     hashes: Vec<u32>,
     /// Parts of all sums.
     parts: Vec<(Term, u64)>,
@@ -96,6 +99,7 @@ impl Terms {
             nodes: Vec::new(),
             widths: Vec::new(),
             bounds: Vec::new(),
+            operations: Vec::new(),
             hashes: Vec::new(),
             parts: Vec::new(),
             factors: Vec::new(),
@@ -199,6 +203,11 @@ impl Terms {
         self.bounds[term.index()]
     }
 
+    /// Lemmas speak of the term or of a part of it.
+    pub(super) fn has_operation(&self, term: Term) -> bool {
+        self.operations[term.index()]
+    }
+
     pub(super) fn view(&self, term: Term) -> View<'_> {
         match self.nodes[term.index()] {
             Node::Constant(value) => View::Constant(value),
@@ -294,6 +303,9 @@ impl Terms {
         self.table[slot] = term.0 + 1;
         let bounds = self.bounds_from(term, &mut |operand| self.bounds[operand.index()]);
         self.bounds.push(bounds);
+        let mut has_operation = is_operation(self, term);
+        self.operands(term, |operand| has_operation |= self.operations[operand.index()]);
+        self.operations.push(has_operation);
         if self.nodes.len() * 2 > self.table.len() {
             self.grow();
         }

@@ -7,7 +7,7 @@
 //! All of them, and all that is wanted, are computed with real arithmetic at the end of each step; only where all
 //! hold the walk has succeeded.
 
-use super::aims::{Aims, CHANGES};
+use super::aims::{Aims, Change, CHANGES};
 use super::eval::Evaluator;
 use super::near::Neighbourhood;
 use super::terms::{Term, Terms};
@@ -45,12 +45,12 @@ pub(super) struct Walk<'a> {
 
 impl Walk<'_> {
     /// From a model of the facts.
-    pub fn from_model(&self, model: &Assignment, evaluator: &mut Evaluator) -> Option<Assignment> {
+    pub fn starting_at(&self, model: &Assignment, evaluator: &mut Evaluator) -> Option<Assignment> {
         self.run(model, &[], evaluator)
     }
 
     /// From an assignment that may be none, to a model of `facts`, which no other facts share variables with.
-    pub fn from_anywhere(
+    pub fn starting_anywhere(
         &self,
         start: &Assignment,
         facts: &[Term],
@@ -71,7 +71,7 @@ impl Walk<'_> {
     }
 
     fn run(&self, start: &Assignment, broken: &[Term], evaluator: &mut Evaluator) -> Option<Assignment> {
-        let mut changed: Vec<(Term, u64)> = Vec::new();
+        let mut changed: Vec<Change> = Vec::new();
         let mut unmet = self.unmet(start, &changed, broken, evaluator)?;
         // Any sequence will do, if it is the same in each run and another from each start.
         let mut random = 0x9e37_79b9_7f4a_7c15u64 ^ start.values().fold(0, |all, value| all ^ value);
@@ -86,7 +86,7 @@ impl Walk<'_> {
             random ^= random >> 7;
             random ^= random << 17;
             let aim = unmet[(random >> 8) as usize % unmet.len()];
-            let mut best: Option<(Vec<(Term, u64)>, Vec<Wanted>)> = None;
+            let mut best: Option<(Vec<Change>, Vec<Wanted>)> = None;
             let mut proposals = self.proposals(start, &changed, aim, evaluator);
             // Now and then another way than the best leads on.
             if random % NOISE == 0 && !proposals.is_empty() {
@@ -116,10 +116,10 @@ impl Walk<'_> {
     fn proposals(
         &self,
         start: &Assignment,
-        changed: &[(Term, u64)],
+        changed: &[Change],
         aim: Wanted,
         evaluator: &mut Evaluator,
-    ) -> Vec<(Term, u64)> {
+    ) -> Vec<Change> {
         evaluator.restart(self.terms);
         let assign = |variable: Term| assigned(start, changed, variable);
         let value = &mut |term| evaluator.value(self.terms, term, &assign);
@@ -136,7 +136,7 @@ impl Walk<'_> {
     fn unmet(
         &self,
         start: &Assignment,
-        changed: &[(Term, u64)],
+        changed: &[Change],
         broken: &[Term],
         evaluator: &mut Evaluator,
     ) -> Option<Vec<Wanted>> {
@@ -174,7 +174,7 @@ impl Walk<'_> {
     }
 }
 
-fn assigned(start: &Assignment, changed: &[(Term, u64)], variable: Term) -> u64 {
+fn assigned(start: &Assignment, changed: &[Change], variable: Term) -> u64 {
     match changed.iter().find(|change| change.0 == variable) {
         Some(change) => change.1,
         None => start.get(&variable).copied().unwrap_or(0),

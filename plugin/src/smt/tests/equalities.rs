@@ -80,9 +80,9 @@ proptest! {
         let mut evaluator = Default::default();
         for all in (0..4096u64).step_by(97) {
             let start = (0..3).map(|at| (world.samples[at].term, all >> (4 * at) & 15)).collect();
-            let mut found = vec![walk.from_anywhere(&start, &facts, &mut evaluator)];
+            let mut found = vec![walk.starting_anywhere(&start, &facts, &mut evaluator)];
             if holds[all as usize] {
-                found.push(walk.from_model(&start, &mut evaluator));
+                found.push(walk.starting_at(&start, &mut evaluator));
             }
             for model in found.into_iter().flatten() {
                 let value = |term: Term| model.get(&term).copied().unwrap_or(0);
