@@ -1,8 +1,8 @@
 //! Questions about terms under facts, answered in batches.
 //!
 //! A question goes through these, until one answers: the cache; normal forms, intervals and cases, under the facts that
-//! hold always (`fast`); the same under all facts; models under all facts, found before or by a walk; the solver under
-//! all facts. What was proven so is asked again under the facts that hold always, to know whether guards are needed.
+//! hold always ([`prepare`]); the same under all facts; models under all facts, found before or by a walk; the solver
+//! under all facts. What was proven so is asked again under the facts that hold always, to know whether guards are needed.
 
 use super::cache::{Cache, Key};
 use super::check::{Assertion, Claim, InUse, Verdict};
@@ -172,7 +172,7 @@ impl Prover {
         self.settle(terms, basis, first.collect(), until);
         // What was proven under all facts may follow from fewer.
         let again = asked.iter_mut().filter(|asked| asked.whole.as_ref().is_some_and(State::is_proven));
-        self.settle(terms, basis, again.map(|asked| &mut asked.free).collect(), &until.shorter());
+        self.settle_again(terms, basis, again.map(|asked| &mut asked.free).collect(), until);
         let mut answers = Vec::with_capacity(asked.len());
         for asked in asked {
             let was_given = asked.was_given();
@@ -194,7 +194,7 @@ impl Prover {
     ) -> Vec<bool> {
         let mut states: Vec<State> =
             keys.iter().map(|key| prepare(terms, &mut basis.always, Under::Always, key, until)).collect();
-        self.settle(terms, basis, states.iter_mut().collect(), &until.shorter());
+        self.settle_again(terms, basis, states.iter_mut().collect(), until);
         states.iter().map(State::is_proven).collect()
     }
 
@@ -236,6 +236,12 @@ impl Prover {
         for (at, finding) in left.into_iter().zip(found) {
             *states[at] = State::Found { finding, by_solver: true };
         }
+    }
+
+    /// The same for what is asked again, with less time.
+    fn settle_again(&mut self, terms: &mut Terms, basis: &mut Basis, states: Vec<&mut State>, until: &Until) {
+        let open = states.iter().filter(|state| matches!(state, State::Open(_))).count();
+        self.settle(terms, basis, states, &until.shared_by(open));
     }
 
     /// Gives questions to the workers, those of one slice together, each with the session of its slice.

@@ -29,10 +29,11 @@ pub(super) struct Until {
 }
 
 impl Until {
-    /// For questions that are asked again under fewer facts: mostly these have no proof, and not to know it is no loss,
-    /// since the caller asks anew where it needs to know.
-    pub fn shorter(self) -> Until {
-        Until { each: self.each / 20, ..self }
+    /// For questions that are asked again under fewer facts. Mostly these have no proof, so many of them get less time
+    /// each: not to find one is no loss of the answer itself.
+    pub fn shared_by(self, questions: usize) -> Until {
+        let part = 4 * self.each / u32::try_from(questions).unwrap_or(u32::MAX).max(1);
+        Until { each: part.clamp(self.each / 20, self.each), ..self }
     }
 
     /// What is left for a check; None: nothing.

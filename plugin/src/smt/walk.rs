@@ -76,7 +76,7 @@ impl Walk<'_> {
         // Any sequence will do, if it is the same in each run and another from each start.
         let mut random = 0x9e37_79b9_7f4a_7c15u64 ^ start.values().fold(0, |all, value| all ^ value);
         random |= 1;
-        for _ in 0..STEPS {
+        for _ in 0..=STEPS {
             if unmet.is_empty() {
                 let mut model = start.clone();
                 model.extend(changed);
