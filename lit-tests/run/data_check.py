@@ -39,7 +39,7 @@ from specialize_check import (
 
 # Levels of the original, whose bitcode is specialized: it has names for lifetimes and types from -O1 on.
 LEVELS = ["-O0", "-O2"]
-SEEDS = [3, 4, 5] if LONG else [3]
+SEEDS = "3,4,5" if LONG else "3"
 # What is told of how specialization went.
 FIGURES = ["constants", "branches_folded", "loops_unrolled", "iterations", "solver_queries", "solver_unknown"]
 SANITIZERS = {
@@ -119,18 +119,18 @@ def keys(facts):
 
 
 def check_facts(options, recorded, checked):
-    """What was found; sentences on what was not."""
+    """The program, what was found; sentences on what was not."""
     path = recorded.base + ".facts"
     for thread, line in claims.threads_named(recorded.program).items():
         if thread not in recorded.threads:
             fail(f"{recorded.program.source}:{line}: the schedule has no thread {thread}")
-    _, told = recorded.specialize(options, "data", ["--facts", path])
+    bitcode, told = recorded.specialize(options, "data", ["--facts", path])
     facts = read_facts(path)
     for name in FIGURES:
         checked.counts[f"figure {name}"] += told[name]
     checked.counts["expectations"] += len(recorded.program.claims)
     checked.counts["claims"] += len(keys(facts))
-    return facts, claims.unmet(recorded.program, facts, recorded.order)
+    return bitcode, facts, claims.unmet(recorded.program, facts, recorded.order)
 
 
 def check_checking(options, recorded, facts, checked):
@@ -152,9 +152,8 @@ def check_checking(options, recorded, facts, checked):
         checked.counts["runs with checked claims"] += runs
 
 
-def check_behaviour(options, recorded, mode, checked):
+def check_behaviour(options, recorded, mode, bitcode, checked):
     """The program that is to be used runs as the original, or says that it cannot."""
-    bitcode, _ = recorded.specialize(options, mode)
     program = recorded.program
     levels = options.levels.split(",") if options.levels else LEVELS if LONG else [one_of(["-O2", "-O0"], program.source + mode)]
     for level in levels:
@@ -178,18 +177,20 @@ def check(options, source):
     levels = LEVELS if LONG else [options.level or one_of(LEVELS, source)]
     for order in program.orders:
         for level in levels:
-            for seed in SEEDS:
+            for seed in map(int, options.seeds.split(",")):
                 recorded = Recorded(options, program, base, level, seed, order)
                 if options.mode == "control":
-                    check_behaviour(options, recorded, "control", checked)
+                    bitcode, _ = recorded.specialize(options, "control")
+                    check_behaviour(options, recorded, "control", bitcode, checked)
                     continue
-                facts, sentences = check_facts(options, recorded, checked)
+                bitcode, facts, sentences = check_facts(options, recorded, checked)
                 unmet += [f"{text} ({level}, {order}, delay {seed})" for text in sentences]
                 if options.mode == "facts":
                     continue
                 check_checking(options, recorded, facts, checked)
-                check_behaviour(options, recorded, "data", checked)
-                check_behaviour(options, recorded, "aggressive", checked)
+                check_behaviour(options, recorded, "data", bitcode, checked)
+                bitcode, _ = recorded.specialize(options, "aggressive")
+                check_behaviour(options, recorded, "aggressive", bitcode, checked)
     return checked, unmet
 
 
@@ -230,6 +231,7 @@ def main():
     parser.add_argument("--mode", choices=["data", "facts", "control", "native"], default="data")
     parser.add_argument("--level", help="of the original")
     parser.add_argument("--levels", help="of the specialized program; --levels=-O0,-O2")
+    parser.add_argument("--seeds", default=SEEDS, help="of the delays of the recordings, by commas")
     parser.add_argument("--flag", action="append", default=[], help="a compiler flag more")
     parser.add_argument("--verbose", action="store_true", help="name the claims that no run looks at")
     parser.add_argument("sources", nargs="+", help="programs, one file each")

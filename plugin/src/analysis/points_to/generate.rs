@@ -67,6 +67,13 @@ impl Solver<'_, '_> {
                 }
             }
         }
+        // What is not in the list any more has its edge; what holds no pointer never gets one.
+        for (value, node) in std::mem::take(&mut self.awaited) {
+            match self.values[value.index()] {
+                Some(from) => self.graph.connect(from, node),
+                None => self.awaited.push((value, node)),
+            }
+        }
     }
 
     /// What an instruction means; gives its result's node.
@@ -126,7 +133,16 @@ impl Solver<'_, '_> {
                 Some(self.constant(location))
             }
             Op::Load { address, bytes, .. } => {
-                self.address(*address).map(|address| self.loaded(address, *bytes))
+                let address = self.address(*address);
+                match inst.result.and_then(|result| self.known.get(&result)) {
+                    Some(&Operand::Value(value)) => {
+                        let node = self.graph.add();
+                        self.awaited.push((value, node));
+                        Some(node)
+                    }
+                    Some(&operand) => self.operand(operand),
+                    None => address.map(|address| self.loaded(address, *bytes)),
+                }
             }
             Op::Store { address, value, bytes, .. } => {
                 if let (Some(address), Some(value)) = (self.address(*address), self.operand(*value)) {

@@ -37,14 +37,13 @@ mod start;
 mod tests;
 
 pub use effects::ObjectSet;
-pub use memory::{Location, Object, ObjectId, ObjectKind, Offset};
+pub use memory::{Location, Map, Object, ObjectId, ObjectKind, Offset};
 pub use print::print_points_to;
 
-use crate::ir::code::{Code, FuncId, InstId, Operand};
+use crate::ir::code::{Code, FuncId, InstId, Operand, ValueId};
 use calls::Runs;
 use effects::Effects;
 use limits::Limits;
-use memory::Map;
 use solved::Solved;
 use solver::Solver;
 use std::time::Instant;
@@ -105,12 +104,18 @@ pub struct PointsToStats {
 impl PointsTo {
     /// Analyses a program.
     pub fn of(code: &Code<'_>) -> PointsTo {
-        PointsTo::within(code, Limits::default())
+        PointsTo::knowing(code, &Map::default())
     }
 
-    fn within(code: &Code<'_>, limits: Limits) -> PointsTo {
+    /// Analyses a program of which is known what some loads read, each time that they run: another register's value, or
+    /// an address. They do not get what else is stored in that place.
+    pub fn knowing(code: &Code<'_>, reads: &Map<ValueId, Operand>) -> PointsTo {
+        PointsTo::within(code, reads, Limits::default())
+    }
+
+    fn within(code: &Code<'_>, reads: &Map<ValueId, Operand>, limits: Limits) -> PointsTo {
         let begin = Instant::now();
-        let mut solver = Solver::new(code, limits);
+        let mut solver = Solver::new(code, reads, limits);
         solver.begin();
         solver.solve();
         let solved = Solved::of(&mut solver);

@@ -14,7 +14,7 @@ use super::limits::Limits;
 use super::locations::{LocationId, LocationSet};
 use super::memory::{Map, Memory, Object, ObjectId, ObjectKind, Set};
 use super::start::is_elsewhere;
-use crate::ir::code::{Code, FuncId, GlobalId, InstId};
+use crate::ir::code::{Code, FuncId, GlobalId, InstId, Operand, ValueId};
 
 /// What is to be done for each location that a node points to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -122,6 +122,10 @@ pub struct Solver<'c, 'm> {
     pub copies: Vec<Copy>,
     /// Functions whose code is to be looked at.
     pub bodies: Vec<FuncId>,
+    /// What loads are known to read.
+    pub known: &'c Map<ValueId, Operand>,
+    /// Nodes of such loads, which get what a register has as soon as its function's code is looked at.
+    pub awaited: Vec<(ValueId, Node)>,
     /// Rules that were added to nodes that already point somewhere.
     late: Vec<(Node, Rule)>,
     first_function: u32,
@@ -130,7 +134,7 @@ pub struct Solver<'c, 'm> {
 
 impl<'c, 'm> Solver<'c, 'm> {
     /// Objects of all functions and variables, and nothing that runs.
-    pub(super) fn new(code: &'c Code<'m>, limits: Limits) -> Self {
+    pub(super) fn new(code: &'c Code<'m>, known: &'c Map<ValueId, Operand>, limits: Limits) -> Self {
         let mut memory = Memory::new(limits.steps);
         let first_function = memory.objects().len() as u32;
         for index in 0..code.functions.len() as u32 {
@@ -200,6 +204,8 @@ impl<'c, 'm> Solver<'c, 'm> {
             keys: Map::default(),
             copies: Vec::new(),
             bodies: Vec::new(),
+            known,
+            awaited: Vec::new(),
             late: Vec::new(),
             first_function,
             first_global,

@@ -44,15 +44,15 @@ pub struct Found {
 }
 
 /// What a search looks at.
-pub struct Search<'a, 'm> {
+pub struct Search<'s, 'a, 'm> {
     /// The program.
     pub code: &'a Code<'m>,
     /// Its order.
     pub places: &'a Places<'a, 'm>,
     /// Its pointers.
-    pub points_to: &'a PointsTo,
+    pub points_to: &'s PointsTo,
     /// Its accesses.
-    pub memory: &'a Memory,
+    pub memory: &'s Memory,
 }
 
 /// How two places lie to each other, as far as terms say.
@@ -71,7 +71,7 @@ struct Candidate {
     questions: Vec<Question>,
 }
 
-impl<'a, 'm> Search<'a, 'm> {
+impl<'a, 'm> Search<'_, 'a, 'm> {
     /// One pass over all loads of owned code that `skip` does not know.
     pub fn pass(
         &self,
@@ -425,7 +425,7 @@ fn apart(values: &Values<'_, '_>, a: Term, a_bytes: u64, b: Term, b_bytes: u64) 
 
 /// Pairs of accesses that points-to cannot tell apart are asked of the solver in the same way.
 pub fn pair_question(
-    search: &Search<'_, '_>,
+    search: &Search<'_, '_, '_>,
     values: &mut Values<'_, '_>,
     a: &Access,
     b: &Access,

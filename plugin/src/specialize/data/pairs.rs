@@ -16,7 +16,7 @@ const MOST_PAIRS: usize = 200_000;
 
 /// Finds and decides them.
 pub fn pairs<'a, 'm>(
-    search: &defs::Search<'a, 'm>,
+    search: &defs::Search<'_, 'a, 'm>,
     values: &mut Values<'a, 'm>,
     oracle: &mut Oracle<'_, 'a, 'm>,
     place: &dyn Fn(InstId) -> Place,

@@ -11,8 +11,8 @@ use super::places::Places;
 use super::replace::{Replaced, Replacer};
 use super::report::{BranchFact, Facts, LoopFact, Place};
 use super::values::{Side, Source, Values};
-use crate::analysis::points_to::PointsTo;
-use crate::ir::code::{Code, FuncId, InstId, Op, ValueId};
+use crate::analysis::points_to::{Map, PointsTo};
+use crate::ir::code::{Code, FuncId, InstId, Op, Operand, Ty, ValueId};
 use crate::ir::numbers::Numbers;
 use crate::ir::rewrite::{Decided, Decision, Folded, UnrollLimits, UnrolledLoop};
 use crate::ir::{Module, Value};
@@ -28,6 +28,9 @@ use std::time::Instant;
 const MOST_ROUNDS: usize = 16;
 /// Passes over the loads in one round: each sees through what the one before found.
 const MOST_PASSES: usize = 8;
+
+/// Points-to analyses in one round: each knows what the loads read that were found with the help of the one before.
+const MOST_ANALYSES: usize = 4;
 
 /// What lasts over rounds.
 struct Work<'a, 'm> {
@@ -109,22 +112,22 @@ impl<'m> Work<'_, 'm> {
     /// One round; whether the program changed.
     fn round(&mut self, round: &mut Round) -> Result<bool, SpecializeError> {
         let code = Code::of(self.module, &self.options.data.summaries);
-        let points_to = PointsTo::of(&code);
         let places = Places::of(&code, self.schedule, self.options.order, self.kept);
-        let memory = Memory::of(&code, &places, &points_to);
         let numbers = |value: ValueId| self.numbers.of(code.value(value).raw);
         let mut values = Values::new(&code, &places, std::mem::take(&mut self.terms), &numbers);
-        let search = defs::Search { code: &code, places: &places, points_to: &points_to, memory: &memory };
-
+        let mut points_to = PointsTo::of(&code);
+        let mut memory = Memory::of(&code, &places, &points_to);
         let mut known = Known::new(&code, &places, &mut values);
-        for _ in 0..MOST_PASSES {
-            let prover = &mut self.prover;
-            let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
-            let found = search.pass(&mut values, &|load| known.loads.contains(&load), &mut oracle);
-            if found.is_empty() {
+        for left in (0..MOST_ANALYSES).rev() {
+            let search =
+                defs::Search { code: &code, places: &places, points_to: &points_to, memory: &memory };
+            known.define_loads(&search, &mut values, &mut self.prover);
+            let reads = pointers_read(&code, &values);
+            if left == 0 || !is_narrower(&points_to, &reads) {
                 break;
             }
-            known.learn(&code, &places, &mut values, found);
+            points_to = PointsTo::knowing(&code, &reads);
+            memory = Memory::of(&code, &places, &points_to);
         }
         round.loads_defined = known.loads.len();
         let is_replaced = |value: ValueId| self.replaced.contains(&code.value(value).raw);
@@ -182,11 +185,29 @@ impl<'m> Work<'_, 'm> {
             }
             let prover = &mut self.prover;
             let mut oracle = Oracle { code: &code, places: &places, prover, guards: &known.guards };
+            let search =
+                defs::Search { code: &code, places: &places, points_to: &points_to, memory: &memory };
             self.facts.accesses = pairs(&search, &mut values, &mut oracle, &describe);
         }
         self.terms = values.into_terms();
         Ok(changed)
     }
+}
+
+/// What pointers are known to be that are read from memory.
+fn pointers_read(code: &Code<'_>, values: &Values<'_, '_>) -> Map<ValueId, Operand> {
+    let pointers = values.sources.iter().filter(|(&load, _)| code.value(load).ty == Ty::Ptr);
+    let read = |source| match source {
+        Source::Operand { operand, .. } | Source::Address(operand) => operand,
+        Source::Constant(_) => Operand::Null,
+    };
+    pointers.map(|(&load, &source)| (load, read(source))).collect()
+}
+
+/// Whether one of them points to fewer objects than the analysis knows.
+fn is_narrower(points_to: &PointsTo, reads: &Map<ValueId, Operand>) -> bool {
+    let count = |operand| points_to.objects_behind(operand).iter().count();
+    reads.iter().any(|(&load, &operand)| count(operand) < count(Operand::Value(load)))
 }
 
 /// What is known in one round.
@@ -201,6 +222,24 @@ struct Known {
 impl Known {
     fn new<'a, 'm>(code: &'a Code<'m>, places: &'a Places<'a, 'm>, values: &mut Values<'a, 'm>) -> Known {
         Known { guards: facts::guards(code, places, values), loads: HashSet::new(), tainted: Vec::new() }
+    }
+
+    /// What loads read, pass by pass.
+    fn define_loads<'a, 'm>(
+        &mut self,
+        search: &defs::Search<'_, 'a, 'm>,
+        values: &mut Values<'a, 'm>,
+        prover: &mut Prover,
+    ) {
+        let defs::Search { code, places, .. } = *search;
+        for _ in 0..MOST_PASSES {
+            let mut oracle = Oracle { code, places, prover, guards: &self.guards };
+            let found = search.pass(values, &|load| self.loads.contains(&load), &mut oracle);
+            if found.is_empty() {
+                break;
+            }
+            self.learn(code, places, values, found);
+        }
     }
 
     /// Takes what was found; terms change by that, and guards with them.

@@ -23,7 +23,7 @@ fn analysed_within<R>(ir: &str, limits: Limits, look: impl FnOnce(&Code<'_>, &Po
     let mut found = None;
     let reported = complaints(&format!("{LAYOUT}{ir}"), |module| {
         let code = Code::of(module, &Summaries::default());
-        found = Some(look(&code, &PointsTo::within(&code, limits)));
+        found = Some(look(&code, &PointsTo::within(&code, &Map::default(), limits)));
     });
     assert_eq!(reported, [""; 0]);
     found.expect("the module was looked at")
