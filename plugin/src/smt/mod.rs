@@ -35,6 +35,7 @@ mod constants;
 mod convert;
 mod equalities;
 mod eval;
+mod groups;
 mod known;
 mod lemmas;
 mod linear;

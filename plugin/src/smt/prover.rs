@@ -6,6 +6,7 @@
 
 use super::cache::{Cache, Key};
 use super::check::{Assertion, Claim, InUse, Verdict};
+use super::groups::Groups;
 use super::known::{Basis, Known, Slice, Under};
 use super::lemmas::Lemmas;
 use super::parallel::each;
@@ -40,6 +41,7 @@ pub(super) enum Finding {
     Unreachable,
     Refuted,
     Unknown(Why),
+    Moot,
 }
 
 /// A question that is not answered by looking.
@@ -108,77 +110,139 @@ impl Prover {
 
     /// Answers all questions, in their order.
     pub fn ask(&mut self, terms: &mut Terms, facts: &Facts, questions: &[Question]) -> Vec<Answer> {
+        let groups: Vec<&[Question]> = questions.iter().map(std::slice::from_ref).collect();
+        self.ask_together(terms, facts, &groups).into_iter().flatten().collect()
+    }
+
+    /// Answers the questions of groups in which all must be proven, or none matters: where one is not, others of its
+    /// group may be [`Answer::Moot`].
+    pub fn ask_together(
+        &mut self,
+        terms: &mut Terms,
+        facts: &Facts,
+        questions: &[&[Question]],
+    ) -> Vec<Vec<Answer>> {
         let started = Instant::now();
         let until = self.until(started);
         let mut basis = self.enter(terms, facts);
-        self.stats.queries += questions.len() as u64;
-        let mut answers: Vec<Option<Answer>> = vec![None; questions.len()];
+        let mut groups = Groups::new(questions.len());
+        let mut answers: Vec<Vec<Answer>> = Vec::with_capacity(questions.len());
         let mut keys: Vec<Key> = Vec::new();
-        // Which of the keys answers a question.
-        let mut places: Vec<(usize, usize)> = Vec::new();
+        // Which of the keys answers a question of a group.
+        let mut places: Vec<(usize, usize, usize)> = Vec::new();
         let mut by_key: HashMap<Key, usize> = HashMap::new();
-        for (at, question) in questions.iter().enumerate() {
-            let claim = question.goal.claim(terms);
-            let plain = match terms.as_constant(claim) {
-                Some(1) => Some(Answer::Proven { with_guards: false }),
-                Some(_) if question.context.is_empty() => Some(Answer::Refuted),
-                _ => None,
-            };
-            if plain.is_some() {
-                answers[at] = plain;
-                self.stats.fast += 1;
+        for (group, questions) in questions.iter().enumerate() {
+            self.stats.queries += questions.len() as u64;
+            let mut found = vec![Answer::Moot; questions.len()];
+            let mut open: Vec<(usize, Key)> = Vec::new();
+            for (at, question) in questions.iter().enumerate() {
+                let claim = question.goal.claim(terms);
+                let key = Key::new(&question.context, claim);
+                match self.look_up(terms, &key) {
+                    Some(answer) => {
+                        let is_lost = !answer.is_proven();
+                        found[at] = answer;
+                        if is_lost {
+                            groups.lose(group);
+                            break;
+                        }
+                    }
+                    None => open.push((at, key)),
+                }
+            }
+            answers.push(found);
+            if groups.is_lost(group) {
                 continue;
             }
-            let key = Key::new(&question.context, claim);
-            answers[at] = self.cache.answer(&key);
-            if answers[at].is_some() {
-                self.stats.cached += 1;
-            } else if let Some(&same) = by_key.get(&key) {
-                places.push((at, same));
-                self.stats.cached += 1;
-            } else {
-                by_key.insert(key.clone(), keys.len());
-                places.push((at, keys.len()));
-                keys.push(key);
+            for (at, key) in open {
+                let same = *by_key.entry(key.clone()).or_insert(keys.len());
+                if same == keys.len() {
+                    keys.push(key);
+                } else {
+                    self.stats.cached += 1;
+                }
+                groups.want(same, group);
+                places.push((group, at, same));
             }
         }
-        let found = self.answer(terms, &mut basis, &keys, &until);
-        for (at, from) in places {
-            answers[at] = Some(found[from].clone());
+        let found = self.answer(terms, &mut basis, &keys, &groups, &until);
+        for (group, at, from) in places {
+            answers[group][at] = found[from].clone();
         }
         for (key, answer) in keys.into_iter().zip(found) {
-            self.cache.keep(key, answer);
+            if answer != Answer::Moot {
+                self.cache.keep(key, answer);
+            }
         }
-        let answers: Vec<Answer> =
-            answers.into_iter().map(|answer| answer.unwrap_or(Answer::Unknown(Why::Time))).collect();
-        self.stats.unknown +=
-            answers.iter().filter(|answer| matches!(answer, Answer::Unknown(_))).count() as u64;
+        let all = answers.iter().flatten();
+        self.stats.unknown += all.filter(|answer| matches!(answer, Answer::Unknown(_))).count() as u64;
         self.leave(basis, started);
         answers
     }
 
+    /// What is seen at once, or was answered before.
+    fn look_up(&mut self, terms: &Terms, key: &Key) -> Option<Answer> {
+        let plain = match terms.as_constant(key.about) {
+            Some(1) => Some(Answer::Proven { with_guards: false }),
+            Some(_) if key.context.is_empty() => Some(Answer::Refuted),
+            _ => None,
+        };
+        if plain.is_some() {
+            self.stats.fast += 1;
+            return plain;
+        }
+        let cached = self.cache.answer(key);
+        self.stats.cached += u64::from(cached.is_some());
+        cached
+    }
+
     /// Answers questions that the cache does not know.
-    fn answer(&mut self, terms: &mut Terms, basis: &mut Basis, keys: &[Key], until: &Until) -> Vec<Answer> {
+    fn answer(
+        &mut self,
+        terms: &mut Terms,
+        basis: &mut Basis,
+        keys: &[Key],
+        groups: &Groups,
+        until: &Until,
+    ) -> Vec<Answer> {
         let mut asked: Vec<Asked> = Vec::with_capacity(keys.len());
-        for key in keys {
+        for (number, key) in keys.iter().enumerate() {
+            if groups.is_moot(number) {
+                asked.push(Asked { free: State::moot(), whole: None });
+                continue;
+            }
             let free = prepare(terms, &mut basis.always, Under::Always, key, until);
             let roots = key.context.iter().copied().chain([key.about]);
             let needs_all = matches!(free, State::Open(_)) && basis.touches_guards(terms, roots);
             let all = basis.all.as_mut().filter(|_| needs_all);
             let whole = all.map(|all| prepare(terms, all, Under::All, key, until));
+            if whole.as_ref().unwrap_or(&free).has_failed() {
+                groups.fails(number);
+            }
             asked.push(Asked { free, whole });
         }
         let first = asked.iter_mut().map(|asked| asked.whole.as_mut().unwrap_or(&mut asked.free));
-        self.settle(terms, basis, first.collect(), until);
+        self.settle(terms, basis, first.enumerate().collect(), groups, until);
         // What was proven under all facts may follow from fewer.
-        let again = asked.iter_mut().filter(|asked| asked.whole.as_ref().is_some_and(State::is_proven));
-        self.settle_again(terms, basis, again.map(|asked| &mut asked.free).collect(), until);
+        let mut again: Vec<(usize, &mut State)> = Vec::new();
+        for (number, asked) in asked.iter_mut().enumerate() {
+            if asked.whole.as_ref().is_some_and(State::is_proven) {
+                if groups.is_moot(number) {
+                    // Half an answer is none to be kept.
+                    *asked = Asked { free: State::moot(), whole: None };
+                } else {
+                    again.push((number, &mut asked.free));
+                }
+            }
+        }
+        self.settle_again(terms, basis, again, &Groups::apart(keys.len()), until);
         let mut answers = Vec::with_capacity(asked.len());
         for asked in asked {
             let was_given = asked.was_given();
             let answer = asked.answer();
             self.stats.z3 += u64::from(was_given);
-            self.stats.fast += u64::from(!was_given && !matches!(answer, Answer::Unknown(_)));
+            let is_answer = !matches!(answer, Answer::Unknown(_) | Answer::Moot);
+            self.stats.fast += u64::from(!was_given && is_answer);
             answers.push(answer);
         }
         answers
@@ -194,54 +258,88 @@ impl Prover {
     ) -> Vec<bool> {
         let mut states: Vec<State> =
             keys.iter().map(|key| prepare(terms, &mut basis.always, Under::Always, key, until)).collect();
-        self.settle_again(terms, basis, states.iter_mut().collect(), until);
+        let groups = Groups::apart(states.len());
+        self.settle_again(terms, basis, states.iter_mut().enumerate().collect(), &groups, until);
         states.iter().map(State::is_proven).collect()
     }
 
-    /// Finds out what is open.
-    fn settle(&mut self, terms: &mut Terms, basis: &mut Basis, states: Vec<&mut State>, until: &Until) {
-        let mut open: Vec<(&mut State, Box<Pending>)> = Vec::new();
-        for state in states {
-            let unknown = State::Found { finding: Finding::Unknown(Why::Time), by_solver: false };
-            match std::mem::replace(state, unknown) {
-                State::Open(pending) => open.push((state, pending)),
+    /// Finds out what is open, as far as groups want to know it. States come with their question's number.
+    fn settle(
+        &mut self,
+        terms: &mut Terms,
+        basis: &mut Basis,
+        states: Vec<(usize, &mut State)>,
+        groups: &Groups,
+        until: &Until,
+    ) {
+        let mut open: Vec<(usize, &mut State, Box<Pending>)> = Vec::new();
+        for (number, state) in states {
+            match std::mem::replace(state, State::moot()) {
+                State::Open(pending) if !groups.is_moot(number) => open.push((number, state, pending)),
+                State::Open(_) => {}
                 found => *state = found,
             }
         }
         // Those of one slice and one context after each other.
-        open.sort_by(|(_, a), (_, b)| (a.id, &a.context).cmp(&(b.id, &b.context)));
-        let (mut states, pending): (Vec<&mut State>, Vec<Box<Pending>>) = open.into_iter().unzip();
+        open.sort_by(|(.., a), (.., b)| (a.id, &a.context).cmp(&(b.id, &b.context)));
         // Most that is not so is refuted by a model that is found without the solver.
-        let items: Vec<(&Pending, ())> = pending.iter().map(|pending| (&**pending, ())).collect();
-        let refuted = self.on_workers(terms, &items, |session, asked, ()| {
-            session.is_ok_and(|mut session| {
-                until.left().is_some() && is_refuted(&mut session, basis.known(asked.id.0), asked)
-            })
-        });
-        let mut left: Vec<usize> = Vec::new();
-        let mut items: Vec<(&Pending, Option<Slice>)> = Vec::new();
-        for (at, is_refuted) in refuted.into_iter().enumerate() {
-            let asked = &pending[at];
+        let items: Vec<(&Pending, usize)> =
+            open.iter().map(|(number, _, asked)| (&**asked, *number)).collect();
+        let refuted = self.on_workers(terms, &items, |session, asked, &number| {
+            let is_refuted = !groups.is_moot(number)
+                && until.left().is_some()
+                && session.is_ok_and(|mut session| is_refuted(&mut session, basis.known(asked.id.0), asked));
             if is_refuted {
-                *states[at] = State::Found { finding: Finding::Refuted, by_solver: false };
-            } else if until.left().is_some() {
-                left.push(at);
-                items.push((asked, basis.under(asked.id.0).near(terms, &asked.assertions, &asked.slice)));
+                groups.fails(number);
+            }
+            is_refuted
+        });
+        let mut left: Vec<(usize, &mut State, Box<Pending>)> = Vec::new();
+        for ((number, state, asked), is_refuted) in open.into_iter().zip(refuted) {
+            if is_refuted {
+                *state = State::Found { finding: Finding::Refuted, by_solver: false };
+            } else if until.left().is_none() {
+                *state = State::Found { finding: Finding::Unknown(Why::Time), by_solver: false };
+            } else if !groups.is_moot(number) {
+                left.push((number, state, asked));
             }
         }
-        let found = self.on_workers(terms, &items, |session, asked, near| match session {
-            Ok(mut session) => prove(&mut session, asked, near.as_ref(), until),
-            Err(why) => Finding::Unknown(why),
+        let items: Vec<(&Pending, (usize, Option<Slice>))> = left
+            .iter()
+            .map(|(number, _, asked)| {
+                let near = basis.under(asked.id.0).near(terms, &asked.assertions, &asked.slice);
+                (&**asked, (*number, near))
+            })
+            .collect();
+        let found = self.on_workers(terms, &items, |session, asked, (number, near)| {
+            if groups.is_moot(*number) {
+                return Finding::Moot;
+            }
+            let finding = match session {
+                Ok(mut session) => prove(&mut session, basis.known(asked.id.0), asked, near.as_ref(), until),
+                Err(why) => Finding::Unknown(why),
+            };
+            if !matches!(finding, Finding::Proven | Finding::Unreachable) {
+                groups.fails(*number);
+            }
+            finding
         });
-        for (at, finding) in left.into_iter().zip(found) {
-            *states[at] = State::Found { finding, by_solver: true };
+        for ((_, state, _), finding) in left.into_iter().zip(found) {
+            *state = State::Found { by_solver: finding != Finding::Moot, finding };
         }
     }
 
     /// The same for what is asked again, with less time.
-    fn settle_again(&mut self, terms: &mut Terms, basis: &mut Basis, states: Vec<&mut State>, until: &Until) {
-        let open = states.iter().filter(|state| matches!(state, State::Open(_))).count();
-        self.settle(terms, basis, states, &until.shared_by(open));
+    fn settle_again(
+        &mut self,
+        terms: &mut Terms,
+        basis: &mut Basis,
+        states: Vec<(usize, &mut State)>,
+        groups: &Groups,
+        until: &Until,
+    ) {
+        let open = states.iter().filter(|(_, state)| matches!(state, State::Open(_))).count();
+        self.settle(terms, basis, states, groups, &until.shared_by(open));
     }
 
     /// Gives questions to the workers, those of one slice together, each with the session of its slice.
@@ -272,6 +370,15 @@ enum State {
 }
 
 impl State {
+    fn moot() -> State {
+        State::Found { finding: Finding::Moot, by_solver: false }
+    }
+
+    /// It was found not to hold, or will not be known.
+    fn has_failed(&self) -> bool {
+        matches!(self, State::Found { finding: Finding::Refuted | Finding::Unknown(_), .. })
+    }
+
     /// It was found to hold.
     fn is_proven(&self) -> bool {
         matches!(self, State::Found { finding: Finding::Proven | Finding::Unreachable, .. })
@@ -304,6 +411,7 @@ impl Asked {
             // A model of the facts that hold always is none of all facts.
             (_, Some(Finding::Refuted)) | (Finding::Refuted, None) => Answer::Refuted,
             (_, Some(Finding::Unknown(why))) | (Finding::Unknown(why), None) => Answer::Unknown(why),
+            (_, Some(Finding::Moot)) | (Finding::Moot, None) => Answer::Moot,
         }
     }
 }
@@ -354,8 +462,17 @@ fn is_refuted(session: &mut InUse<'_>, known: &Known, question: &Pending) -> boo
     session.finds(known, &wanted)
 }
 
-/// Asks the solver.
-fn prove(session: &mut InUse<'_>, question: &Pending, near: Option<&Slice>, until: &Until) -> Finding {
+/// Asks the solver. Its models for the questions before this one may be where a walk ends that led nowhere at first.
+fn prove(
+    session: &mut InUse<'_>,
+    known: &Known,
+    question: &Pending,
+    near: Option<&Slice>,
+    until: &Until,
+) -> Finding {
+    if session.models() > 0 && is_refuted(session, known, question) {
+        return Finding::Refuted;
+    }
     let is_near = near.is_some_and(|near| session.is_proven_near(near, &question.assertions, until));
     if !is_near {
         let assertion = Assertion { claim: Claim::All(&question.assertions), lemmas: &question.lemmas };

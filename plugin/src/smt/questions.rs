@@ -88,6 +88,20 @@ pub enum Answer {
     Refuted,
     /// Neither is known. Never to be taken for a proof.
     Unknown(Why),
+    /// It was not looked for: another question of its group is not proven.
+    Moot,
+}
+
+impl Answer {
+    /// It holds wherever it is asked; what cannot happen does, too.
+    pub fn is_proven(&self) -> bool {
+        matches!(self, Answer::Proven { .. } | Answer::Unreachable { .. })
+    }
+
+    /// So it does, by what guards say.
+    pub fn needs_guards(&self) -> bool {
+        matches!(self, Answer::Proven { with_guards: true } | Answer::Unreachable { with_guards: true })
+    }
 }
 
 /// How long may be searched.

@@ -90,6 +90,17 @@ fn ask(world: &mut World, facts: &Facts, questions: &[Question]) -> Vec<Answer> 
         let again = single.ask(&mut world.terms, facts, std::slice::from_ref(question));
         assert_eq!(&again[0], answer, "one by one");
     }
+    let mut grouped = Prover::with_threads(limits, 3);
+    for size in [2, 5] {
+        let groups: Vec<&[Question]> = questions.chunks(size).collect();
+        let together = grouped.ask_together(&mut world.terms, facts, &groups);
+        for (together, alone) in together.iter().zip(answers.chunks(size)) {
+            let is_moot = !alone.iter().all(Answer::is_proven);
+            let same = |(a, b): (&Answer, &Answer)| a == b || (is_moot && *a == Answer::Moot);
+            assert!(together.iter().zip(alone).all(same), "in a group: {together:?}, alone: {alone:?}");
+            assert_eq!(together.iter().all(Answer::is_proven), !is_moot);
+        }
+    }
     let before = several.stats();
     assert_eq!(answers, several.ask(&mut world.terms, facts, questions), "from the cache");
     assert_eq!(several.stats().checks, before.checks);
@@ -277,7 +288,7 @@ proptest! {
                         prop_assert!(follows(from), "with guards: {}", with_guards);
                     }
                     Answer::Refuted => prop_assert!(!follows(&whole) || !whole.contains(&true)),
-                    Answer::Unknown(why) => prop_assert!(false, "{:?}", why),
+                    other => prop_assert!(false, "{:?}", other),
                 }
             }
             let constants = prover.find_constants(&mut world.terms, &facts, &candidates);

@@ -72,12 +72,12 @@ struct Candidate {
 }
 
 impl<'a, 'm> Search<'_, 'a, 'm> {
-    /// One pass over all loads of owned code that `skip` does not know.
+    /// One pass over all loads of owned code that `skip` does not know. Without an oracle: what needs no question.
     pub fn pass(
         &self,
         values: &mut Values<'a, 'm>,
         skip: &dyn Fn(ValueId) -> bool,
-        oracle: &mut Oracle<'_, 'a, 'm>,
+        oracle: Option<&mut Oracle<'_, 'a, 'm>>,
     ) -> Vec<Found> {
         let mut contexts = HashMap::new();
         let mut candidates: Vec<Candidate> = Vec::new();
@@ -89,20 +89,19 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
                 self.candidates(values, &mut contexts, load, result, &mut candidates);
             }
         }
-        let asked: Vec<Question> =
-            candidates.iter().flat_map(|candidate| &candidate.questions).cloned().collect();
-        let mut answers = oracle.ask(values, &asked).into_iter();
+        let Some(oracle) = oracle else { return plain(candidates) };
+        let asked: Vec<&[Question]> = candidates.iter().map(|candidate| &candidate.questions[..]).collect();
+        let answers = oracle.ask_together(values, &asked);
         let mut found: Vec<Found> = Vec::new();
         // Questions that were answered with the help of guards, and by whom they were asked.
         let mut doubtful: Vec<(Question, InstId)> = Vec::new();
         let mut owners: Vec<usize> = Vec::new();
-        for Candidate { load, at, source, questions } in candidates {
-            let own: Vec<Answer> = answers.by_ref().take(questions.len()).collect();
-            if found.last().is_some_and(|last| last.load == load) || !own.iter().all(is_proven) {
+        for (Candidate { load, at, source, questions }, answers) in candidates.into_iter().zip(answers) {
+            if found.last().is_some_and(|last| last.load == load) || !answers.iter().all(Answer::is_proven) {
                 continue;
             }
-            for (question, answer) in questions.into_iter().zip(own) {
-                if needs_guards(&answer) {
+            for (question, answer) in questions.into_iter().zip(answers) {
+                if answer.needs_guards() {
                     doubtful.push((question, at));
                     owners.push(found.len());
                 }
@@ -394,13 +393,10 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
     }
 }
 
-/// What cannot happen is apart from everything, too.
-fn is_proven(answer: &Answer) -> bool {
-    matches!(answer, Answer::Proven { .. } | Answer::Unreachable { .. })
-}
-
-fn needs_guards(answer: &Answer) -> bool {
-    matches!(answer, Answer::Proven { with_guards: true } | Answer::Unreachable { with_guards: true })
+/// Candidates that are no matter of questions; of a load at most one is.
+fn plain(candidates: Vec<Candidate>) -> Vec<Found> {
+    let found = |Candidate { load, at, source, .. }| Found { load, at, source, is_tainted: false };
+    candidates.into_iter().filter(|candidate| candidate.questions.is_empty()).map(found).collect()
 }
 
 /// How two accesses lie to each other.

@@ -38,6 +38,24 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
         self.prover.ask(&mut values.terms, &facts, questions)
     }
 
+    /// Asks questions in groups of which all must hold.
+    pub fn ask_together(&mut self, values: &mut Values<'a, 'm>, groups: &[&[Question]]) -> Vec<Vec<Answer>> {
+        let facts = self.facts(values);
+        self.prover.ask_together(&mut values.terms, &facts, groups)
+    }
+
+    /// The same of runs that follow the schedule to the end: whether guards are needed does not matter.
+    pub fn ask_of_whole_runs(
+        &mut self,
+        values: &mut Values<'a, 'm>,
+        groups: &[&[Question]],
+    ) -> Vec<Vec<Answer>> {
+        let smt::Facts { mut always, guards } = self.facts(values);
+        always.extend(guards);
+        let facts = smt::Facts { always, guards: Vec::new() };
+        self.prover.ask_together(&mut values.terms, &facts, groups)
+    }
+
     /// Of questions whose proof needed guards: whether those suffice that are known at a place.
     pub fn are_known_at(&mut self, values: &mut Values<'a, 'm>, proven: &[(Question, InstId)]) -> Vec<bool> {
         let mut by_variable: HashMap<Term, Vec<usize>> = HashMap::new();
@@ -54,12 +72,7 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
                 Question { context, goal: question.goal }
             })
             .collect();
-        let is_known = |answer| {
-            matches!(
-                answer,
-                Answer::Proven { with_guards: false } | Answer::Unreachable { with_guards: false }
-            )
-        };
+        let is_known = |answer: Answer| answer.is_proven() && !answer.needs_guards();
         self.ask(values, &questions).into_iter().map(is_known).collect()
     }
 

@@ -24,7 +24,7 @@ pub fn pairs<'a, 'm>(
     let memory = search.memory;
     let mut places: HashMap<InstId, Place> = HashMap::new();
     let mut decided: BTreeMap<(AccessFact, AccessFact), bool> = BTreeMap::new();
-    let mut open: Vec<((AccessFact, AccessFact), Question)> = Vec::new();
+    let mut open: BTreeMap<(AccessFact, AccessFact), Vec<Question>> = BTreeMap::new();
     let mut count = 0;
     for (number, a) in memory.accesses.iter().enumerate() {
         let Some(address) = a.address.filter(|_| is_write(a)) else { continue };
@@ -48,18 +48,18 @@ pub fn pairs<'a, 'm>(
             let key = if key.1 < key.0 { (key.1, key.0) } else { key };
             count += 1;
             match pair_question(search, values, a, b).filter(|_| count <= MOST_PAIRS) {
-                Some(question) => open.push((key, question)),
+                Some(question) => open.entry(key).or_default().push(question),
                 None => {
                     decided.insert(key, false);
                 }
             }
         }
     }
-    let (keys, questions): (Vec<_>, Vec<Question>) = open.into_iter().unzip();
-    for (key, answer) in keys.into_iter().zip(oracle.ask(values, &questions)) {
-        let is_apart = matches!(answer, Answer::Proven { .. } | Answer::Unreachable { .. });
-        decided.entry(key).and_modify(|all| *all &= is_apart).or_insert(is_apart);
-    }
+    open.retain(|key, _| !decided.contains_key(key));
+    let questions: Vec<&[Question]> = open.values().map(Vec::as_slice).collect();
+    let answers = oracle.ask_of_whole_runs(values, &questions);
+    let are_apart = answers.iter().map(|answers| answers.iter().all(Answer::is_proven));
+    decided.extend(open.into_keys().zip(are_apart));
     let fact = |((first, second), disjoint)| PairFact { first, second, disjoint };
     decided.into_iter().map(fact).collect()
 }

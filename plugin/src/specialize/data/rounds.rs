@@ -43,6 +43,9 @@ struct Work<'a, 'm> {
     numbers: Numbers<'m>,
     /// Registers that are replaced already; checks still use them.
     replaced: HashSet<Value<'m>>,
+    /// In the first round only those loads count whose definition is plain to see. They are enough to find the number of
+    /// threads and the like, with which all that follows is simpler.
+    is_first: bool,
     /// Checks that were put in.
     checks: u64,
     facts: Facts,
@@ -70,6 +73,7 @@ pub fn specialize_data(
         terms: Terms::new(),
         numbers: Numbers::new(),
         replaced: HashSet::new(),
+        is_first: true,
         checks: 0,
         facts: Facts::default(),
         decided: BTreeMap::new(),
@@ -79,7 +83,8 @@ pub fn specialize_data(
         let start = Instant::now();
         let queries = work.prover.stats().queries;
         let mut round = Round::default();
-        let changed = work.round(&mut round)?;
+        let changed = work.round(&mut round)? || work.is_first;
+        work.is_first = false;
         round.solver_queries = work.prover.stats().queries - queries;
         round.seconds = start.elapsed().as_secs_f64();
         stats.add_round(round);
@@ -121,7 +126,7 @@ impl<'m> Work<'_, 'm> {
         for left in (0..MOST_ANALYSES).rev() {
             let search =
                 defs::Search { code: &code, places: &places, points_to: &points_to, memory: &memory };
-            known.define_loads(&search, &mut values, &mut self.prover);
+            known.define_loads(&search, &mut values, (!self.is_first).then_some(&mut self.prover));
             let reads = pointers_read(&code, &values);
             if left == 0 || !is_narrower(&points_to, &reads) {
                 break;
@@ -175,7 +180,7 @@ impl<'m> Work<'_, 'm> {
             };
             self.facts.loops.extend(unrolled.into_iter().map(whole));
         }
-        if !changed && self.options.data.wants_facts {
+        if !changed && !self.is_first && self.options.data.wants_facts {
             let undecided = undecided(&code, &places);
             let mut decided = std::mem::take(&mut self.decided);
             decided.retain(|at, _| at.0.line != 0 && !undecided.contains(at));
@@ -224,17 +229,18 @@ impl Known {
         Known { guards: facts::guards(code, places, values), loads: HashSet::new(), tainted: Vec::new() }
     }
 
-    /// What loads read, pass by pass.
+    /// What loads read, pass by pass; without a prover, what is plain.
     fn define_loads<'a, 'm>(
         &mut self,
         search: &defs::Search<'_, 'a, 'm>,
         values: &mut Values<'a, 'm>,
-        prover: &mut Prover,
+        mut prover: Option<&mut Prover>,
     ) {
         let defs::Search { code, places, .. } = *search;
         for _ in 0..MOST_PASSES {
-            let mut oracle = Oracle { code, places, prover, guards: &self.guards };
-            let found = search.pass(values, &|load| self.loads.contains(&load), &mut oracle);
+            let guards = &self.guards;
+            let mut oracle = prover.as_mut().map(|prover| Oracle { code, places, prover, guards });
+            let found = search.pass(values, &|load| self.loads.contains(&load), oracle.as_mut());
             if found.is_empty() {
                 break;
             }
