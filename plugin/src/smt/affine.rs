@@ -13,7 +13,7 @@ const MOST_FACTORS: usize = 4;
 const MOST_DISTRIBUTED: usize = 4;
 
 /// Parts of a sum, and what is added.
-type Parts = (Vec<(Term, u64)>, u64);
+pub(super) type Parts = (Vec<(Term, u64)>, u64);
 
 /// A term as a sum; what is none is a sum of itself.
 pub(super) struct Affine<'a> {
@@ -51,6 +51,22 @@ impl Terms {
         let (left, right) = (self.affine(a), self.affine(b));
         let same = left.parts() == right.parts();
         same.then(|| left.constant.wrapping_sub(right.constant) & mask(self.width(a)))
+    }
+
+    /// A sum's parts and constant, after these terms times their coefficients were taken away.
+    pub(super) fn without(&self, sum: Term, less: &[(Term, u64)]) -> Parts {
+        let width = self.width(sum);
+        let affine = self.affine(sum);
+        let (mut parts, mut constant) = (affine.parts().to_vec(), affine.constant);
+        for &(term, by) in less {
+            let other = self.affine(term);
+            constant = constant.wrapping_sub(other.constant.wrapping_mul(by));
+            parts.extend(
+                other.parts().iter().map(|&(part, times)| (part, times.wrapping_mul(by).wrapping_neg())),
+            );
+        }
+        merge(&mut parts, mask(width));
+        (parts, constant & mask(width))
     }
 
     /// `sum(coefficient * term) + constant`.

@@ -19,6 +19,8 @@ const ATOMS: usize = 12;
 const DEPTH: u32 = 5;
 /// Inequalities about one atom that are tried.
 const TRIED: usize = 10;
+/// Ways to regroup a sum that are tried.
+const REGROUPED: usize = 8;
 /// Sums that a search looks at.
 const SUMS: usize = 120;
 
@@ -118,14 +120,63 @@ pub(super) fn line(terms: &Terms, of: Of<'_>, term: Term, is_signed: bool) -> Li
 
 /// The sum of terms times coefficients plus a constant modulo 2^width, as an integer of the same remainder.
 pub(super) fn residue(terms: &Terms, of: Of<'_>, sum: Term, is_signed: bool) -> Option<Line> {
-    let width = terms.width(sum);
     let affine = terms.affine(sum);
-    let mut whole = Line { parts: Vec::new(), constant: signed(width, affine.constant).into() };
-    for &(part, by) in affine.parts() {
+    residue_of(terms, of, terms.width(sum), (affine.parts(), affine.constant), is_signed)
+}
+
+fn residue_of(
+    terms: &Terms,
+    of: Of<'_>,
+    width: u32,
+    (parts, constant): (&[(Term, u64)], u64),
+    is_signed: bool,
+) -> Option<Line> {
+    let mut whole = Line { parts: Vec::new(), constant: signed(width, constant).into() };
+    for &(part, by) in parts {
         let atom = Atom { term: part, is_signed };
         collect(terms, of, atom, signed(width, by).into(), NESTED, &mut whole)?;
     }
     (whole.parts.len() <= ATOMS).then(|| merged(whole))
+}
+
+/// Other integers of the same remainder: with sums in it that inequalities are about as they stand, since nobody knows that
+/// they do not wrap. `lo + k < hi` says more of `lo + k` than of `lo` and `k` then.
+pub(super) fn regrouped(
+    terms: &Terms,
+    of: Of<'_>,
+    sum: Term,
+    is_signed: bool,
+    inequalities: &[Line],
+) -> Vec<Line> {
+    let (width, count) = (terms.width(sum), terms.affine(sum).parts().len());
+    let atoms = inequalities.iter().flat_map(|line| &line.parts).map(|&(atom, _)| atom);
+    let is_whole = |atom: &Atom| {
+        let parts = terms.affine(atom.term).parts().len();
+        terms.width(atom.term) == width && (2..=count).contains(&parts)
+    };
+    let mut wholes: Vec<Atom> = atoms.filter(is_whole).collect();
+    wholes.sort_unstable();
+    wholes.dedup();
+    let mut found = Vec::new();
+    let mut take = |wholes: &[(Atom, i128)], of: Of<'_>| {
+        let less: Vec<(Term, u64)> = wholes.iter().map(|&(whole, by)| (whole.term, by as u64)).collect();
+        let (parts, constant) = terms.without(sum, &less);
+        if found.len() < REGROUPED && parts.len() + wholes.len() < count {
+            if let Some(mut line) = residue_of(terms, of, width, (&parts, constant), is_signed) {
+                line.parts.extend_from_slice(wholes);
+                found.push(merged(line));
+            }
+        }
+    };
+    for (at, &one) in wholes.iter().enumerate() {
+        take(&[(one, 1)], of);
+        take(&[(one, -1)], of);
+        for &other in &wholes[at + 1..] {
+            take(&[(one, 1), (other, -1)], of);
+            take(&[(one, -1), (other, 1)], of);
+        }
+    }
+    found
 }
 
 /// Both readings of a natural number are one.

@@ -4,7 +4,7 @@
 
 use super::bits::{mask, signed, signed_max, signed_min, Binary};
 use super::bounds::{compare, Bounds};
-use super::linear::{line, lines, residue, Bounder, Inequalities, Line};
+use super::linear::{line, lines, regrouped, residue, Bounder, Inequalities, Line};
 use super::terms::{Term, Terms, View};
 use std::collections::{HashMap, HashSet};
 
@@ -290,9 +290,29 @@ impl<'a> Scope<'a> {
         depth: u32,
     ) -> Option<bool> {
         let mut of = |term| self.bounds(terms, term, depth);
-        let line = residue(terms, &mut of, sum, is_signed)?;
-        let (low, high) = self.range(terms, &line, depth)?;
-        let size = 1i128 << terms.width(sum);
+        let plain = residue(terms, &mut of, sum, is_signed)?;
+        if let Some(known) = self.decide_line_below(terms, &plain, terms.width(sum), bound, depth) {
+            return Some(known);
+        }
+        let lines = std::mem::take(&mut self.lines);
+        let mut of = |term| self.bounds(terms, term, depth);
+        let others = regrouped(terms, &mut of, sum, is_signed, &lines);
+        self.lines = lines;
+        let mut others = others.iter();
+        others.find_map(|line| self.decide_line_below(terms, line, terms.width(sum), bound, depth))
+    }
+
+    /// The same of an integer that is the sum modulo 2^width.
+    fn decide_line_below(
+        &mut self,
+        terms: &Terms,
+        line: &Line,
+        width: u32,
+        bound: u64,
+        depth: u32,
+    ) -> Option<bool> {
+        let (low, high) = self.range(terms, line, depth)?;
+        let size = 1i128 << width;
         let bound = i128::from(bound);
         let rounds = low.div_euclid(size)..=high.div_euclid(size);
         if rounds.end() - rounds.start() > ROUNDS {

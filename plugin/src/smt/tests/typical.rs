@@ -168,6 +168,41 @@ fn rows(cols: Option<u64>) -> Case {
     Case { terms, facts: Facts { always, guards: vec![] }, question, expected: PROVEN }
 }
 
+/// Counters within counters: `part*id + 100*a + b` with what loops say of each sum, and nothing of `b` alone.
+fn blocks(width: u32) -> Case {
+    let mut terms = Terms::new();
+    let t = &mut terms;
+    let (n, three, hundred) = (t.variable(width), t.constant(width, 3), t.constant(width, 100));
+    let mut always = vec![limited(t, n, 0, 4096)];
+    let part = t.sdiv(n, three);
+    let mut context = Vec::new();
+    let mut places = Vec::new();
+    for id in 0..2 {
+        let (id, next) = (t.constant(width, id), t.constant(width, id + 1));
+        let (low, high) = (t.mul(part, id), t.mul(part, next));
+        let (a, b) = (t.variable(width), t.variable(width));
+        let blocks = t.mul(hundred, a);
+        let block = t.add(low, blocks);
+        let place = t.add(block, b);
+        always.extend([t.sle(low, block), t.sle(block, place)]);
+        context.extend([t.slt(block, high), t.slt(place, high)]);
+        places.push(place);
+    }
+    let goal = Goal::Disjoint { a: places[0], a_bytes: 1, b: places[1], b_bytes: 1 };
+    let question = Question { context, goal };
+    Case { terms, facts: Facts { always, guards: vec![] }, question, expected: PROVEN }
+}
+
+#[test]
+fn sums_are_compared_as_they_stand() {
+    for width in [32, 64] {
+        let mut case = blocks(width);
+        let mut prover = Prover::with_threads(Limits::default(), 1);
+        let answer = prover.ask(&mut case.terms, &case.facts, std::slice::from_ref(&case.question)).remove(0);
+        assert_eq!((answer, prover.stats().z3), (case.expected, 0), "{width} bits");
+    }
+}
+
 #[test]
 fn typical_questions_are_answered_in_time() {
     let mut cases: Vec<(String, Case)> = Vec::new();

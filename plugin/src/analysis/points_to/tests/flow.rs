@@ -1,6 +1,7 @@
 //! Where pointers flow in code.
 
 use super::{analysed, expect, expect_main};
+use crate::analysis::points_to::{Map, PointsTo};
 use crate::ir::code::{Def, Operand};
 
 #[test]
@@ -323,5 +324,45 @@ fn pointers_to_different_fields_do_not_alias() {
             Operand::Int { value: 8192, width: 64 },
             None
         ));
+    });
+}
+
+#[test]
+fn what_loads_are_known_to_read_takes_the_place_of_what_is_stored() {
+    let ir = "@a = internal global ptr null\n@b = internal global i32 0\n@c = internal global i32 0
+        define void @late(ptr %p) {\nstore ptr %p, ptr @a\nret void\n}
+        define i32 @main() {
+          %known = load ptr, ptr @a
+          %address = load ptr, ptr @a
+          %other = load ptr, ptr @a
+          call void @late(ptr @b)\ncall void @late(ptr @c)
+          %copy = load ptr, ptr @a
+          ret i32 0\n}";
+    analysed(ir, |code, before| {
+        let named = |name: &str| {
+            let is_it = |value: &usize| code.values[*value].raw.name() == name;
+            crate::ir::code::ValueId((0..code.values.len()).find(is_it).expect("a register") as u32)
+        };
+        let count = |points_to: &PointsTo, operand| points_to.objects_behind(operand).iter().count();
+        let global = |name: &str| {
+            let at = code.globals.iter().position(|global| global.name == name).expect("a variable");
+            Operand::Global(crate::ir::code::GlobalId(at as u32), 0)
+        };
+        let [known, address, other, copy] = ["known", "address", "other", "copy"].map(named);
+        // A register of another function, which the analysis meets later; and an address.
+        let reads = Map::from_iter([
+            (known, Operand::Value(named("p"))),
+            (address, global("b")),
+            (copy, Operand::Value(address)),
+        ]);
+        let after = PointsTo::knowing(code, &reads);
+        let counts = |points_to: &PointsTo| {
+            [known, address, other, copy].map(|value| count(points_to, Operand::Value(value)))
+        };
+        assert_eq!((counts(before), counts(&after)), ([2, 2, 2, 2], [2, 1, 2, 1]));
+        assert_eq!(
+            after.objects_behind(Operand::Value(copy)).iter().collect::<Vec<_>>(),
+            after.objects_behind(global("b")).iter().collect::<Vec<_>>()
+        );
     });
 }

@@ -8,7 +8,7 @@ mod random;
 
 use super::limits::Limits;
 use super::print::Printer;
-use super::{ObjectSet, PointsTo};
+use super::{Map, ObjectSet, PointsTo};
 use crate::ir::code::{Call, Callee, Code, Op, Summaries};
 use crate::testing::{complaints, LAYOUT};
 use std::collections::BTreeMap;
