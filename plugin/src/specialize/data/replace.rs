@@ -3,7 +3,7 @@
 use super::constants::{Constant, Fixed};
 use super::places::Places;
 use super::report::{ConstantFact, Place};
-use crate::ir::code::{Code, Def, InstId, Op, Ty};
+use crate::ir::code::{BlockId, Code, Def, InstId, Op, Ty};
 use crate::ir::rewrite::{self, Keep};
 use crate::ir::Module;
 use crate::specialize::Options;
@@ -36,8 +36,12 @@ impl Replacer<'_, '_> {
         let (at, kind) = match data.def {
             Def::Inst(inst) => (inst, kind_of(&code.inst(inst).op)),
             Def::Parameter(function, _) => {
-                let entry = code.function(function).blocks.start;
-                (InstId(code.blocks[entry as usize].insts.start), "argument")
+                let entry = BlockId(code.function(function).blocks.start);
+                // What was put in before has no line.
+                let mut insts = code.insts_of(entry);
+                let first = InstId(code.block(entry).insts.start);
+                let at = insts.find(|&inst| code.inst(inst).inst.location().line != 0).unwrap_or(first);
+                (at, "argument")
             }
         };
         let with = match constant.fixed {
