@@ -130,7 +130,7 @@ impl Prover {
                     claims.push(Key::new(&candidate.context, terms.eq(candidate.value, constant)));
                 }
                 Found::Not => self.cache.keep_constant(key, None),
-                Found::Unknown => self.stats.unknown += 1,
+                Found::Unknown => self.count_unknown(1),
             }
         }
         let hold = self.hold_always(terms, &mut basis, &claims, &until);

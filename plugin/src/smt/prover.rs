@@ -27,6 +27,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Answers questions; lives across rounds.
 pub struct Prover {
     limits: Limits,
+    is_plain: bool,
     pub(super) stats: Stats,
     spent: Duration,
     pub(super) cache: Cache,
@@ -67,12 +68,18 @@ impl Prover {
     pub fn with_threads(limits: Limits, threads: usize) -> Prover {
         Prover {
             limits,
+            is_plain: false,
             stats: Stats::default(),
             spent: Duration::ZERO,
             cache: Cache::default(),
             basis: None,
             workers: (0..threads.max(1)).map(|_| Worker::new()).collect(),
         }
+    }
+
+    /// From now on, answers what is plain to see without the solver, and counts nothing as unknown; or all again.
+    pub fn set_plain(&mut self, is_plain: bool) {
+        self.is_plain = is_plain;
     }
 
     /// What was done so far.
@@ -100,7 +107,8 @@ impl Prover {
 
     /// The time that is left.
     pub(super) fn until(&self, started: Instant) -> Until {
-        Until { each: self.limits.query, end: started + self.limits.total.saturating_sub(self.spent) }
+        let each = if self.is_plain { Duration::ZERO } else { self.limits.query };
+        Until { each, end: started + self.limits.total.saturating_sub(self.spent) }
     }
 
     pub(super) fn leave(&mut self, basis: Basis, started: Instant) {
@@ -170,14 +178,21 @@ impl Prover {
             answers[group][at] = found[from].clone();
         }
         for (key, answer) in keys.into_iter().zip(found) {
-            if answer != Answer::Moot {
+            let is_open = answer == Answer::Moot || (self.is_plain && matches!(answer, Answer::Unknown(_)));
+            if !is_open {
                 self.cache.keep(key, answer);
             }
         }
-        let all = answers.iter().flatten();
-        self.stats.unknown += all.filter(|answer| matches!(answer, Answer::Unknown(_))).count() as u64;
+        let unknown = answers.iter().flatten().filter(|answer| matches!(answer, Answer::Unknown(_))).count();
+        self.count_unknown(unknown);
         self.leave(basis, started);
         answers
+    }
+
+    pub(super) fn count_unknown(&mut self, unknown: usize) {
+        if !self.is_plain {
+            self.stats.unknown += unknown as u64;
+        }
     }
 
     /// What is seen at once, or was answered before.

@@ -39,7 +39,7 @@ impl Until {
     /// What is left for a check; None: nothing.
     pub fn left(&self) -> Option<Duration> {
         let left = self.end.checked_duration_since(Instant::now())?;
-        (left >= Duration::from_millis(1)).then(|| left.min(self.each))
+        (left.min(self.each) >= Duration::from_millis(1)).then(|| left.min(self.each))
     }
 }
 

@@ -43,8 +43,8 @@ struct Work<'a, 'm> {
     numbers: Numbers<'m>,
     /// Registers that are replaced already; checks still use them.
     replaced: HashSet<Value<'m>>,
-    /// In the first round only those loads count whose definition is plain to see. They are enough to find the number of
-    /// threads and the like, with which all that follows is simpler.
+    /// In the first round only that counts which is plain to see. It is enough to find the number of threads and the like,
+    /// with which all that follows is simpler.
     is_first: bool,
     /// Checks that were put in.
     checks: u64,
@@ -146,7 +146,9 @@ impl<'m> Work<'_, 'm> {
         if let Consistency::No { core } = oracle.prover.consistent(&mut values.terms, &facts) {
             return Err(contradiction(&code, &known, &facts, &core));
         }
+        oracle.prover.set_plain(self.is_first);
         let constants = candidates.decide(open, &mut values, &mut oracle);
+        oracle.prover.set_plain(false);
         let owned: Vec<FuncId> = places.functions().collect();
         let describe = |inst: InstId| place(&code, &places, inst);
         let mut changed = false;
