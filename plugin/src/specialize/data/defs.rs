@@ -310,7 +310,7 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
             .clone()
     }
 
-    /// Loads of the same place that always ran before, the nearest ones.
+    /// Loads of the same place that always ran before: the nearest ones of the load's own thread, or some of others.
     fn earlier_loads(
         &self,
         values: &mut Values<'a, 'm>,
@@ -318,26 +318,28 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
         load: &Access,
         place: Term,
     ) -> Vec<AccessId> {
-        let mut found = Vec::new();
-        for reader in self.memory.readers(objects).into_iter().rev() {
+        let (own, others): (Vec<AccessId>, Vec<AccessId>) = self
+            .memory
+            .readers(objects)
+            .into_iter()
+            .rev()
+            .filter(|&reader| {
+                let access = self.memory.access(reader);
+                access.kind == Kind::Load && !access.is_special && access.inst != load.inst
+            })
+            .partition(|&reader| {
+                self.places.thread(self.memory.access(reader).inst) == self.places.thread(load.inst)
+            });
+        let mut is_it = |&reader: &AccessId| {
             let access = self.memory.access(reader);
-            if access.kind != Kind::Load
-                || access.is_special
-                || access.inst == load.inst
-                || self.places.thread(access.inst) != self.places.thread(load.inst)
-            {
-                continue;
-            }
-            if matches!(self.same_place(values, access, load, place), Some(None))
-                && self.defines(access, load)
-            {
-                found.push(reader);
-                if found.len() == MOST_LOADS {
-                    break;
-                }
-            }
+            self.defines(access, load)
+                && matches!(self.same_place(values, access, load, place), Some(None))
+        };
+        let found: Vec<AccessId> = own.into_iter().filter(&mut is_it).take(MOST_LOADS).collect();
+        match found.is_empty() {
+            true => others.into_iter().filter(is_it).take(MOST_LOADS).collect(),
+            false => found,
         }
-        found
     }
 
     /// What a variable's initializer has there.

@@ -8,7 +8,12 @@ use super::places::Places;
 use super::values::Values;
 use crate::ir::code::{Code, InstId};
 use crate::smt::{self, Answer, Goal, Prover, Question, Term, Terms};
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+
+/// Guards that are given with a question of what is known at a place. More of them make it slow in programs with thousands
+/// of synchronizations, and are seldom needed.
+const MOST_PASSED: usize = 64;
 
 /// Answers questions in one round.
 pub struct Oracle<'p, 'a, 'm> {
@@ -58,17 +63,12 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
 
     /// Of questions whose proof needed guards: whether those suffice that are known at a place.
     pub fn are_known_at(&mut self, values: &mut Values<'a, 'm>, proven: &[(Question, InstId)]) -> Vec<bool> {
-        let mut by_variable: HashMap<Term, Vec<usize>> = HashMap::new();
-        for (number, guard) in self.guards.iter().enumerate() {
-            for variable in values.terms.variables(guard.term) {
-                by_variable.entry(variable).or_default().push(number);
-            }
-        }
+        let index = Index::of(&values.terms, self.guards);
         let questions: Vec<Question> = proven
             .iter()
             .map(|(question, place)| {
                 let mut context = question.context.clone();
-                context.extend(self.passed(&values.terms, &by_variable, question, *place));
+                context.extend(self.passed(&values.terms, &index, question, *place));
                 Question { context, goal: question.goal }
             })
             .collect();
@@ -76,35 +76,38 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
         self.ask(values, &questions).into_iter().map(is_known).collect()
     }
 
-    /// Guards that have been passed at a place and have to do with a question.
-    fn passed(
-        &self,
-        terms: &Terms,
-        by_variable: &HashMap<Term, Vec<usize>>,
-        question: &Question,
-        place: InstId,
-    ) -> Vec<Term> {
+    /// Guards that have been passed at a place and have to do with a question. Of many, those that say something of
+    /// few variables, and the nearest.
+    fn passed(&self, terms: &Terms, index: &Index, question: &Question, place: InstId) -> Vec<Term> {
         let about = match question.goal {
             Goal::Equal(a, b) | Goal::Different(a, b) | Goal::Disjoint { a, b, .. } => [a, b],
             Goal::Holds(a) => [a, a],
         };
         let mut work: Vec<Term> =
             question.context.iter().chain(&about).flat_map(|&term| terms.variables(term)).collect();
-        let (mut seen, mut taken): (HashSet<Term>, HashSet<usize>) = (HashSet::new(), HashSet::new());
-        let mut passed = Vec::new();
+        let mut seen: HashSet<Term> = work.iter().copied().collect();
+        let mut is_taken = vec![false; self.guards.len()];
+        let mut passed: Vec<usize> = Vec::new();
         while let Some(variable) = work.pop() {
-            if !seen.insert(variable) {
-                continue;
-            }
-            for &number in by_variable.get(&variable).into_iter().flatten() {
-                let guard = self.guards[number];
-                if taken.insert(number) && self.is_passed(guard, place) {
-                    passed.push(guard.term);
-                    work.extend(terms.variables(guard.term));
+            for &number in index.with.get(&variable).into_iter().flatten() {
+                if std::mem::replace(&mut is_taken[number], true) || !self.is_passed(self.guards[number], place)
+                {
+                    continue;
                 }
+                passed.push(number);
+                work.extend(index.variables[number].iter().filter(|&&variable| seen.insert(variable)));
             }
         }
-        passed
+        if passed.len() > MOST_PASSED {
+            let home = self.code.function_of(place);
+            passed.sort_by_key(|&number| {
+                let block = self.guards[number].home;
+                let is_elsewhere = block.is_none_or(|block| self.code.block(block).function != home);
+                (index.variables[number].len(), is_elsewhere, Reverse(block))
+            });
+            passed.truncate(MOST_PASSED);
+        }
+        passed.into_iter().map(|number| self.guards[number].term).collect()
     }
 
     /// Whether a guard has been passed wherever control is at a place: it holds from the beginning of its home on.
@@ -112,5 +115,27 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
         let Some(home) = guard.home else { return false };
         let first = InstId(self.code.block(home).insts.start);
         first == place || self.places.dominates(first, place) || self.places.before(first, place)
+    }
+}
+
+/// Guards by their variables.
+struct Index {
+    /// Of each guard.
+    variables: Vec<Vec<Term>>,
+    /// With each variable.
+    with: HashMap<Term, Vec<usize>>,
+}
+
+impl Index {
+    fn of(terms: &Terms, guards: &[Guard]) -> Index {
+        let variables: Vec<Vec<Term>> =
+            guards.iter().map(|guard| terms.variables(guard.term).into_iter().collect()).collect();
+        let mut with: HashMap<Term, Vec<usize>> = HashMap::new();
+        for (number, variables) in variables.iter().enumerate() {
+            for &variable in variables {
+                with.entry(variable).or_default().push(number);
+            }
+        }
+        Index { variables, with }
     }
 }
