@@ -354,6 +354,7 @@ fn learn(terms: &Terms, fact: Term, of: &mut dyn FnMut(Term) -> Bounds, tell: &m
         if terms.as_constant(term).is_none() {
             tell(term, bounds);
             shifted(terms, term, bounds, tell);
+            chosen(terms, term, bounds.and(of(term), width), of, tell);
         }
     };
     match (op, holds) {
@@ -406,6 +407,30 @@ fn learn(terms: &Terms, fact: Term, of: &mut dyn FnMut(Term) -> Bounds, tell: &m
             say(a, Bounds { signed: (right.signed.0, signed_max(width)), ..full });
             say(b, Bounds { signed: (signed_min(width), left.signed.1), ..full });
         }
+        _ => {}
+    }
+}
+
+/// A choice of which one way is not in the interval: it goes the other way.
+fn chosen(
+    terms: &Terms,
+    term: Term,
+    bounds: Bounds,
+    of: &mut dyn FnMut(Term) -> Bounds,
+    tell: &mut dyn FnMut(Term, Bounds),
+) {
+    let View::Ite(condition, a, b) = terms.view(term) else { return };
+    let width = terms.width(term);
+    let [no_a, no_b] = [a, b].map(|way| bounds.and(of(way), width).is_empty());
+    let mut go = |way: Term, is_true: bool| {
+        if terms.as_constant(way).is_none() {
+            tell(way, bounds);
+        }
+        tell(condition, Bounds::exactly(1, u64::from(is_true)));
+    };
+    match (no_a, no_b) {
+        (true, false) => go(b, false),
+        (false, true) => go(a, true),
         _ => {}
     }
 }
