@@ -262,12 +262,13 @@ impl<'a, 'b> Search<'a, 'b> {
                     }
                     return None;
                 }
-                Verdict::Unknown(_) if live.len() > 1 => {
+                Verdict::Unknown(_) if live.len() > 1 && self.session.models() > 0 => {
                     let half = live.split_off(live.len() / 2);
                     return Some([half, live]);
                 }
+                // Where not even the facts have a model in time, fewer candidates would not help.
                 Verdict::Unknown(_) => {
-                    self.found[live[0]] = Found::Unknown;
+                    live.iter().for_each(|&at| self.found[at] = Found::Unknown);
                     return None;
                 }
                 Verdict::Sat => {

@@ -96,14 +96,17 @@ impl<'a, 'm> Search<'a, 'm> {
         open
     }
 
-    /// Asks the solver.
+    /// Asks the solver; if it is not to be asked, only what is plain to see counts, and of what
+    /// needs a check nothing that is computed.
     pub fn decide(
         &self,
         open: Open,
+        is_plain: bool,
         values: &mut Values<'a, 'm>,
         oracle: &mut Oracle<'_, 'a, 'm>,
     ) -> Vec<Constant> {
         let Open { mut found, asked } = open;
+        oracle.prover.set_plain(is_plain);
         let (registers, candidates): (Vec<ValueId>, Vec<Candidate>) = asked.into_iter().unzip();
         let facts = oracle.facts(values);
         let constants = oracle.prover.find_constants(&mut values.terms, &facts, &candidates);
@@ -129,6 +132,7 @@ impl<'a, 'm> Search<'a, 'm> {
             })
             .collect();
         let known = oracle.are_known_at(values, &questions);
+        oracle.prover.set_plain(false);
         let guard_conditions = self.conditions_to("covsched_not_covered");
         // What must be checked: first what others may follow from, the rest if there is nothing of that kind.
         let mut unsure: Vec<(u32, Constant)> = Vec::new();
@@ -136,7 +140,7 @@ impl<'a, 'm> Search<'a, 'm> {
             let constant = Constant { value, fixed: Fixed::Int(constant.value), is_tainted: !is_known };
             if is_known {
                 found.push(constant);
-            } else if !guard_conditions.contains(&value) {
+            } else if !guard_conditions.contains(&value) && !(is_plain && self.is_computed(value)) {
                 let distance = match values.register_behind(candidate.value) {
                     Some(source) if source == value => 0,
                     _ if !values.sources.contains_key(&value) => 1,
@@ -148,6 +152,17 @@ impl<'a, 'm> Search<'a, 'm> {
         let nearest = unsure.iter().map(|&(distance, _)| distance).min();
         found.extend(unsure.into_iter().filter(|&(at, _)| Some(at) == nearest).map(|(_, constant)| constant));
         found
+    }
+
+    /// Its value is neither from outside nor one of several such.
+    fn is_computed(&self, value: ValueId) -> bool {
+        match self.code.values[value.index()].def {
+            Def::Inst(inst) => !matches!(
+                self.code.inst(inst).op,
+                Op::Call(_) | Op::Phi(_) | Op::Select { .. } | Op::Load { .. }
+            ),
+            Def::Parameter(..) => false,
+        }
     }
 
     /// Where a register gets its value.

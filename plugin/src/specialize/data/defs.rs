@@ -332,8 +332,7 @@ impl<'a, 'm> Search<'_, 'a, 'm> {
             });
         let mut is_it = |&reader: &AccessId| {
             let access = self.memory.access(reader);
-            self.defines(access, load)
-                && matches!(self.same_place(values, access, load, place), Some(None))
+            self.defines(access, load) && matches!(self.same_place(values, access, load, place), Some(None))
         };
         let found: Vec<AccessId> = own.into_iter().filter(&mut is_it).take(MOST_LOADS).collect();
         match found.is_empty() {

@@ -90,7 +90,8 @@ impl<'a, 'm> Oracle<'_, 'a, 'm> {
         let mut passed: Vec<usize> = Vec::new();
         while let Some(variable) = work.pop() {
             for &number in index.with.get(&variable).into_iter().flatten() {
-                if std::mem::replace(&mut is_taken[number], true) || !self.is_passed(self.guards[number], place)
+                if std::mem::replace(&mut is_taken[number], true)
+                    || !self.is_passed(self.guards[number], place)
                 {
                     continue;
                 }

@@ -146,9 +146,7 @@ impl<'m> Work<'_, 'm> {
         if let Consistency::No { core } = oracle.prover.consistent(&mut values.terms, &facts) {
             return Err(contradiction(&code, &known, &facts, &core));
         }
-        oracle.prover.set_plain(self.is_first);
-        let constants = candidates.decide(open, &mut values, &mut oracle);
-        oracle.prover.set_plain(false);
+        let constants = candidates.decide(open, self.is_first, &mut values, &mut oracle);
         let owned: Vec<FuncId> = places.functions().collect();
         let describe = |inst: InstId| place(&code, &places, inst);
         let mut changed = false;
