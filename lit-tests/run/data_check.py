@@ -109,12 +109,12 @@ def read_facts(path):
 
 
 def keys(facts):
-    """What was claimed, to compare two runs of the specializer. Conditions and addresses of claimed values LLVM may fold
-    before anyone claims them: in a program that compares, the values stand beside the comparisons."""
+    """What was claimed, to compare two runs of the specializer. What is computed of claimed values LLVM may fold before anyone
+    claims it: in a program that compares, the values stand beside the comparisons."""
     return {
         (f["file"], f["line"], f["function"], f["thread"], f["kind"], str(f["value"]))
         for f in facts["constants"]
-        if f["kind"] not in ("compare", "other")
+        if f["kind"] in ("load", "call", "argument", "phi")
     }
 
 

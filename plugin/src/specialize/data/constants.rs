@@ -140,7 +140,7 @@ impl<'a, 'm> Search<'a, 'm> {
             let constant = Constant { value, fixed: Fixed::Int(constant.value), is_tainted: !is_known };
             if is_known {
                 found.push(constant);
-            } else if !guard_conditions.contains(&value) && !(is_plain && self.is_computed(value)) {
+            } else if !(guard_conditions.contains(&value) || is_plain && self.is_computed(value)) {
                 let distance = match values.register_behind(candidate.value) {
                     Some(source) if source == value => 0,
                     _ if !values.sources.contains_key(&value) => 1,
