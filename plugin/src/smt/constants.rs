@@ -137,7 +137,9 @@ impl Prover {
         for ((at, value), holds) in open.into_iter().zip(hold) {
             let constant = Some(Constant { value, with_guards: !holds });
             constants[at] = constant;
-            self.cache.keep_constant(Key::new(&candidates[at].context, candidates[at].value), constant);
+            if holds || !self.is_plain {
+                self.cache.keep_constant(Key::new(&candidates[at].context, candidates[at].value), constant);
+            }
         }
         self.leave(basis, started);
         constants

@@ -27,7 +27,8 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Answers questions; lives across rounds.
 pub struct Prover {
     limits: Limits,
-    is_plain: bool,
+    /// The solver is not asked: what is not found may still be so.
+    pub(super) is_plain: bool,
     pub(super) stats: Stats,
     spent: Duration,
     pub(super) cache: Cache,
@@ -178,8 +179,8 @@ impl Prover {
             answers[group][at] = found[from].clone();
         }
         for (key, answer) in keys.into_iter().zip(found) {
-            let is_open = answer == Answer::Moot || (self.is_plain && matches!(answer, Answer::Unknown(_)));
-            if !is_open {
+            let is_open = matches!(answer, Answer::Unknown(_)) || answer.needs_guards();
+            if answer != Answer::Moot && !(self.is_plain && is_open) {
                 self.cache.keep(key, answer);
             }
         }
@@ -228,7 +229,7 @@ impl Prover {
             }
             let free = prepare(terms, &mut basis.always, Under::Always, key, until);
             let roots = key.context.iter().copied().chain([key.about]);
-            let needs_all = matches!(free, State::Open(_)) && basis.touches_guards(terms, roots);
+            let needs_all = !free.is_decided() && basis.touches_guards(terms, roots);
             let all = basis.all.as_mut().filter(|_| needs_all);
             let whole = all.map(|all| prepare(terms, all, Under::All, key, until));
             if whole.as_ref().unwrap_or(&free).has_failed() {
@@ -387,6 +388,11 @@ enum State {
 impl State {
     fn moot() -> State {
         State::Found { finding: Finding::Moot, by_solver: false }
+    }
+
+    /// It is known.
+    fn is_decided(&self) -> bool {
+        self.is_proven() || matches!(self, State::Found { finding: Finding::Refuted, .. })
     }
 
     /// It was found not to hold, or will not be known.

@@ -271,3 +271,23 @@ fn an_unsatisfiable_slice_elsewhere_proves_nothing_here() {
         Answer::Unreachable { with_guards: false }
     );
 }
+
+#[test]
+fn what_is_not_plain_is_found_later() {
+    let mut terms = Terms::new();
+    let t = &mut terms;
+    let (x, y) = (t.variable(8), t.variable(8));
+    let (two, seven) = (t.constant(8, 2), t.constant(8, 7));
+    let facts = Facts { always: vec![], guards: vec![t.sle(x, two), t.sle(two, x)] };
+    // No square has the remainder 7 modulo 8.
+    let square = t.mul(y, y);
+    let questions = [question(&[], Goal::Equal(x, two)), question(&[], Goal::Different(square, seven))];
+    let mut prover = prover();
+    prover.set_plain(true);
+    let plain = prover.ask(t, &facts, &questions);
+    assert_eq!(plain[0], Answer::Proven { with_guards: true });
+    assert!(matches!(plain[1], Answer::Unknown(_)));
+    assert_eq!((prover.stats().unknown, prover.stats().checks), (0, 0));
+    prover.set_plain(false);
+    assert_eq!(prover.ask(t, &facts, &questions), [Answer::Proven { with_guards: true }, PROVEN]);
+}

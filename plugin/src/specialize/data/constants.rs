@@ -96,8 +96,7 @@ impl<'a, 'm> Search<'a, 'm> {
         open
     }
 
-    /// Asks the solver; if it is not to be asked, only what is plain to see counts, and of what
-    /// needs a check nothing that is computed.
+    /// Asks the solver. If it is not to be asked, only what is plain to see counts, and nothing that is computed gets a check.
     pub fn decide(
         &self,
         open: Open,
