@@ -8,7 +8,7 @@
 using namespace llvm;
 using covsched::KeptReads;
 
-/// On a load that is volatile only for now.
+/// On a load that is made volatile here, until the kept reads are let go.
 static constexpr const char *PlainMark = "covsched.plain";
 /// On a call that comes back.
 static constexpr const char *ReturnsMark = "covsched-willreturn";

@@ -10,7 +10,7 @@
 
 using namespace llvm;
 
-/// On calls that must not be copied only for now.
+/// On calls that must not be copied while the passes below run.
 static constexpr const char *OnceMark = "covsched-once";
 
 /// Hooks that come back.

@@ -240,18 +240,18 @@ impl Prover {
         let first = asked.iter_mut().map(|asked| asked.whole.as_mut().unwrap_or(&mut asked.free));
         self.settle(terms, basis, first.enumerate().collect(), groups, until);
         // What was proven under all facts may follow from fewer.
-        let mut again: Vec<(usize, &mut State)> = Vec::new();
+        let mut again: Vec<&mut State> = Vec::new();
         for (number, asked) in asked.iter_mut().enumerate() {
             if asked.whole.as_ref().is_some_and(State::is_proven) {
                 if groups.is_moot(number) {
                     // Half an answer is none to be kept.
                     *asked = Asked { free: State::moot(), whole: None };
                 } else {
-                    again.push((number, &mut asked.free));
+                    again.push(&mut asked.free);
                 }
             }
         }
-        self.settle_again(terms, basis, again, &Groups::apart(keys.len()), until);
+        self.settle_again(terms, basis, again, until);
         let mut answers = Vec::with_capacity(asked.len());
         for asked in asked {
             let was_given = asked.was_given();
@@ -274,8 +274,7 @@ impl Prover {
     ) -> Vec<bool> {
         let mut states: Vec<State> =
             keys.iter().map(|key| prepare(terms, &mut basis.always, Under::Always, key, until)).collect();
-        let groups = Groups::apart(states.len());
-        self.settle_again(terms, basis, states.iter_mut().enumerate().collect(), &groups, until);
+        self.settle_again(terms, basis, states.iter_mut().collect(), until);
         states.iter().map(State::is_proven).collect()
     }
 
@@ -345,17 +344,12 @@ impl Prover {
         }
     }
 
-    /// The same for what is asked again, with less time.
-    fn settle_again(
-        &mut self,
-        terms: &mut Terms,
-        basis: &mut Basis,
-        states: Vec<(usize, &mut State)>,
-        groups: &Groups,
-        until: &Until,
-    ) {
-        let open = states.iter().filter(|(_, state)| matches!(state, State::Open(_))).count();
-        self.settle(terms, basis, states, groups, &until.shared_by(open));
+    /// The same for what is asked again, each for itself, with less time.
+    fn settle_again(&mut self, terms: &mut Terms, basis: &mut Basis, states: Vec<&mut State>, until: &Until) {
+        let open = states.iter().filter(|state| matches!(state, State::Open(_))).count();
+        let groups = Groups::apart(states.len());
+        let states = states.into_iter().enumerate().collect();
+        self.settle(terms, basis, states, &groups, &until.shared_by(open));
     }
 
     /// Gives questions to the workers, those of one slice together, each with the session of its slice.
