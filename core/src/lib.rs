@@ -3,6 +3,7 @@
 //! - [`hooks`]: the one table of synchronization calls and of the hooks that replace them
 //! - [`site`]: site ids and the site tables that travel in a linker section
 //! - [`library`]: library calls that never synchronize
+//! - [`loom`]: filters for live processes: what pass, runtime and controller share
 //! - [`rawlog`]: what the runtime writes while it records
 //! - [`options`]: what `COVSCHED_OPTIONS` says
 //! - [`plan`]: what the runtime follows while it enforces a schedule
@@ -14,6 +15,7 @@ pub mod hash;
 pub mod hooks;
 pub mod ids;
 pub mod library;
+pub mod loom;
 pub mod options;
 pub mod plan;
 pub mod rawlog;

@@ -1,0 +1,138 @@
+//! What instrumented code and the runtime share.
+//!
+//! # Threads
+//! Each thread has a word, [`AT`]: [`AT_UNKNOWN`] before its first instrumented function, [`AT_RUNNING`] while it runs
+//! instrumented code, else the address of a *location byte*: the thread is released there (in a call that may block, or
+//! paused) and an update need not wait for it. Only the thread itself writes the word.
+//!
+//! # Functions
+//! Each function has a byte, 0 in normal operation: [`SWITCH_SLOW`] sends it to its slow path, [`SWITCH_WAIT`] says that
+//! an update is under way. [`SWITCH_SLOW`] changes only while no thread is running (or in a test mode, while no
+//! filter is installed); the slow path is always right, the fast path only while the bit is not set.
+//!
+//! # Locations
+//! Where a thread can pause or be released: function entries, back edges, calls that may block, slots. Each has a byte in
+//! its unit's array: [`LOCATION_SAFE`], or [`LOCATION_UNSAFE`] for the update that is under way.
+//!
+//! # Code
+//! ```text
+//! entry of a function that code outside may call:
+//!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place)
+//! entry, if it is a place to pause:                     entry, if not:
+//!     cmpb $0, byte(F) ; jne cold                           testb $1, byte(F) ; jne slow
+//! cold: call covsched_loom_check(location) ; testb $1, byte(F) ; jne slow ; jmp fast
+//! back edge, fast:   cmpb $0, byte(F) ; jne cold        back edge, slow: cmpb $1, byte(F) ; jne cold
+//! call that may block:
+//!     movq $location, %fs:covsched_loom_at
+//!     call read
+//!     movq $1, %fs:covsched_loom_at
+//!     cmpb $0, covsched_loom_pending ; jne cold          cold: call covsched_loom_reacquire(location)
+//!     testb $1, byte(F) ; jne slow
+//! after a call in which the thread may have paused, and where an exception lands:
+//!     testb $1, byte(F) ; jne slow
+//! slot, in the slow path only:
+//!     call covsched_loom_slot(cell, frame)
+//! ```
+//! `F.outside` makes room for an [`Outer`], calls [`ENTER`], F and [`LEAVE`] (also when F unwinds), returns what F
+//! returned. A call of a function that may or may not be instrumented stores the contents of its *call cell* instead of
+//! the location: the runtime sets that to [`AT_RUNNING`] when it finds the callee among the instrumented ones.
+//!
+//! [`CHECK`], [`REACQUIRE`] and [`SLOT`] keep every register (LLVM's `preserve_allcc` on x86-64).
+
+use core::mem::size_of;
+
+/// The thread's word: thread-local, initial-exec, 8 bytes, defined by the runtime.
+pub const AT: &str = "covsched_loom_at";
+/// A byte: not 0 if a thread that sets [`AT`] to [`AT_RUNNING`] must call [`REACQUIRE`] before it goes on.
+pub const PENDING: &str = "covsched_loom_pending";
+/// `void (ptr first_unit, ptr after_last_unit)`: from one constructor a linked object.
+pub const REGISTER: &str = "covsched_loom_register";
+/// `void (ptr location)`, preserve_all: at an entry or back edge.
+pub const CHECK: &str = "covsched_loom_check";
+/// `void (ptr location)`, preserve_all: after a call that may have blocked. [`AT`] is [`AT_RUNNING`] again.
+pub const REACQUIRE: &str = "covsched_loom_reacquire";
+/// `void (ptr cell, ptr frame)`, preserve_all: does what filters have for this slot. `frame`: the values of the
+/// function's variables, 8 bytes each, as [`super::table::Variable::index`] numbers them; null if it keeps none.
+pub const SLOT: &str = "covsched_loom_slot";
+/// `void (ptr outer)`: code that runs while its thread is released, or is unknown, is entered.
+pub const ENTER: &str = "covsched_loom_enter";
+/// `void (ptr outer)`: as [`ENTER`], for a function that may be a signal handler: the thread may be anywhere, running too.
+pub const HANDLER_ENTER: &str = "covsched_loom_handler_enter";
+/// `void (ptr outer)`: the end of both.
+pub const LEAVE: &str = "covsched_loom_leave";
+
+/// The section of [`Unit`]s.
+pub const UNITS_SECTION: &str = "covsched_loom_units";
+
+/// [`AT`]: not known to the runtime.
+pub const AT_UNKNOWN: usize = 0;
+/// [`AT`]: runs instrumented code.
+pub const AT_RUNNING: usize = 1;
+
+/// A function's byte: take the slow path.
+pub const SWITCH_SLOW: u8 = 1;
+/// A function's byte: an update wants threads to pause.
+pub const SWITCH_WAIT: u8 = 2;
+
+/// A location's byte: a thread may stay here during the update.
+pub const LOCATION_SAFE: u8 = 0;
+/// A location's byte: it must go on first.
+pub const LOCATION_UNSAFE: u8 = 1;
+
+/// Version of [`Unit`] and of all symbols above.
+pub const VERSION: u32 = 1;
+
+/// In the frame of `F.outside`: what the thread was at when F was called. A thread's are a list, innermost first, which
+/// the engine reads while the thread is released: it is as unsafe as the least safe of them.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Outer {
+    /// [`AT`] before.
+    pub at: usize,
+    /// The next one out.
+    pub next: *const Outer,
+}
+
+/// A translation unit's descriptor, in [`UNITS_SECTION`]. All arrays are the unit's own.
+#[derive(Debug)]
+#[repr(C)]
+pub struct Unit {
+    /// [`VERSION`].
+    pub version: u32,
+    /// `size_of::<Unit>()`.
+    pub size: u32,
+    /// [`super::table`]'s hash of the unit's table: which build this is.
+    pub hash: u64,
+    /// One byte a function.
+    pub functions: *mut u8,
+    /// One byte a location; those of slots come last.
+    pub locations: *mut u8,
+    /// One word a slot, null while no filter has anything there: the runtime's own.
+    pub slots: *mut usize,
+    /// Call cells: at first the address of the call's location.
+    pub calls: *mut usize,
+    /// For each call cell the hash of its callee's linkage name ([`name_hash`]).
+    pub callees: *const u64,
+    /// The hashes of the linkage names of functions that are defined here and seen from other units.
+    pub defined: *const u64,
+    /// How many functions.
+    pub function_count: u32,
+    /// How many locations, slots included.
+    pub location_count: u32,
+    /// How many slots.
+    pub slot_count: u32,
+    /// The first slot's location: slot i is at `slot_base + i`.
+    pub slot_base: u32,
+    /// How many call cells.
+    pub call_count: u32,
+    /// How many hashes in `defined`.
+    pub defined_count: u32,
+}
+
+const _: () = assert!(size_of::<Unit>() == 88);
+const _: () = assert!(size_of::<Outer>() == 16);
+
+/// The hash of a linkage name in a [`Unit`].
+pub fn name_hash(linkage_name: &str) -> u64 {
+    crate::hash::Hasher::default().field(linkage_name).finish()
+}
