@@ -2,10 +2,19 @@
 //!
 //! - [`abi`]: what instrumented code and the runtime share: symbols, values, the unit descriptor
 //! - [`table`] (std): what the pass tells the controller of each translation unit: control flow, slots, lines, variables
+//! - [`filter`] (std): the language: its text, its tree, what is wrong with it
+//! - [`graph`] (std): the interprocedural control-flow graph of a program, and what can be reached on it
+//! - [`compile`] (std): from a filter to a plan for one build
 //! - [`plan`]: a filter, compiled: what the engine in the process installs
 //! - [`wire`]: what controller and engine say to each other
 
 pub mod abi;
+#[cfg(feature = "std")]
+pub mod compile;
+#[cfg(feature = "std")]
+pub mod filter;
+#[cfg(feature = "std")]
+pub mod graph;
 pub mod plan;
 #[cfg(feature = "std")]
 pub mod table;

@@ -1,0 +1,1 @@
+//! The interprocedural control-flow graph of a program, and what can be reached on it.
