@@ -1,0 +1,447 @@
+//! The interprocedural control-flow graph of a program (Wu 5.3.1), made of its units' tables, and what can be reached
+//! on it.
+//!
+//! - [`reach`]: backward, from exits and events: unsafe locations
+//! - [`inside`]: forward, from entries: where a thread may still be inside of a region
+//!
+//! Points are numbered over all units. A call's target is a *group* of functions: all of one linkage name (an inline
+//! function of C++ has a copy in each unit), the unit's own function if that is internal, or all functions of a shape
+//! whose address is taken. A group is *open* if the call may also come to code that has no table; that code is
+//! taken to return and to throw, and to call back any function whose address is taken (unless the library's tables
+//! know better).
+//!
+//! Nothing in a table is trusted: [`Graph::new`] checks every index once, everything after relies on that.
+
+pub mod inside;
+pub mod reach;
+#[cfg(test)]
+mod tests;
+
+use super::compile::Program;
+use super::table::{Function, Point, PointKind, Target, NONE};
+use crate::hooks::{Effect, Hook, ObjectClass};
+use crate::library;
+use std::collections::{HashMap, HashSet};
+
+/// A point of the program.
+pub type PointId = u32;
+/// A function of the program, its number over all units.
+pub type FunctionId = u32;
+/// A set of functions that a call may reach.
+type GroupId = u32;
+
+/// A table that cannot be right.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the loom table of {unit} is damaged: {what}")]
+pub struct Damaged {
+    /// The unit's source file.
+    pub unit: String,
+    /// What is wrong.
+    pub what: String,
+}
+
+/// Where a function is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FunctionRef {
+    /// Index in [`Program::units`].
+    pub unit: usize,
+    /// Index in the unit's functions.
+    pub function: usize,
+    /// Its first point: its entry.
+    pub first: PointId,
+    /// How many points it has.
+    pub count: u32,
+}
+
+/// A group of functions that calls may reach.
+#[derive(Default)]
+struct Group {
+    functions: Vec<FunctionId>,
+    callers: Vec<PointId>,
+    /// The call may also come to code without a table.
+    open: bool,
+}
+
+/// The graph of a program.
+pub struct Graph<'a> {
+    /// The program.
+    pub program: &'a Program,
+    functions: Vec<FunctionRef>,
+    unit_start: Vec<usize>,
+    function_of: Vec<FunctionId>,
+    points: Vec<&'a Point>,
+    /// Predecessors in the function, in one array.
+    before: Vec<PointId>,
+    before_start: Vec<u32>,
+    groups: Vec<Group>,
+    /// The group of each call; [`NONE`] for other points.
+    group_of: Vec<GroupId>,
+    /// The groups that each function is in.
+    groups_of: Vec<Vec<GroupId>>,
+    /// Calls of longjmp.
+    jumps: Vec<PointId>,
+    /// Where they may land.
+    landings: HashSet<PointId>,
+    /// Calls that may start a thread.
+    creations: Vec<PointId>,
+    /// Calls that may call functions of the program back, in their thread.
+    callbacks: Vec<PointId>,
+    address_taken: Vec<bool>,
+}
+
+impl<'a> Graph<'a> {
+    /// Checks all tables and connects them.
+    pub fn new(program: &'a Program) -> Result<Graph<'a>, Damaged> {
+        let mut graph = Graph {
+            program,
+            functions: Vec::new(),
+            unit_start: Vec::new(),
+            function_of: Vec::new(),
+            points: Vec::new(),
+            before: Vec::new(),
+            before_start: Vec::new(),
+            groups: Vec::new(),
+            group_of: Vec::new(),
+            groups_of: Vec::new(),
+            jumps: Vec::new(),
+            landings: HashSet::new(),
+            creations: Vec::new(),
+            callbacks: Vec::new(),
+            address_taken: Vec::new(),
+        };
+        for (index, unit) in program.units.iter().enumerate() {
+            check::unit(unit)
+                .map_err(|what| Damaged { unit: unit.table.unit.escape_debug().to_string(), what })?;
+            graph.unit_start.push(graph.functions.len());
+            for (number, function) in unit.table.functions.iter().enumerate() {
+                let first = graph.points.len() as PointId;
+                graph.functions.push(FunctionRef {
+                    unit: index,
+                    function: number,
+                    first,
+                    count: function.points.len() as u32,
+                });
+                graph.address_taken.push(function.address_taken);
+                graph.points.extend(function.points.iter());
+                let id = graph.functions.len() as FunctionId - 1;
+                graph.function_of.resize(graph.points.len(), id);
+            }
+        }
+        if graph.points.len() >= NONE as usize {
+            return Err(Damaged { unit: "all units".to_owned(), what: "too many points".to_owned() });
+        }
+        graph.connect_points();
+        graph.connect_calls();
+        Ok(graph)
+    }
+
+    /// Predecessors, by counting.
+    fn connect_points(&mut self) {
+        let count = self.points.len();
+        let mut start = vec![0u32; count + 1];
+        for id in 0..count as PointId {
+            for next in self.next(id) {
+                start[next as usize + 1] += 1;
+            }
+        }
+        for index in 0..count {
+            start[index + 1] += start[index];
+        }
+        let mut fill = start.clone();
+        let mut before = vec![0; start[count] as usize];
+        for id in 0..count as PointId {
+            for next in self.next(id) {
+                before[fill[next as usize] as usize] = id;
+                fill[next as usize] += 1;
+            }
+        }
+        self.before = before;
+        self.before_start = start;
+    }
+
+    fn connect_calls(&mut self) {
+        let mut named: HashMap<&str, GroupId> = HashMap::new();
+        let mut internal: HashMap<(usize, &str), GroupId> = HashMap::new();
+        let mut shapes: HashMap<u64, GroupId> = HashMap::new();
+        self.groups_of = vec![Vec::new(); self.functions.len()];
+        for id in 0..self.functions.len() {
+            let (place, function) = (self.functions[id], self.function(id as FunctionId));
+            if function.points.is_empty() {
+                continue;
+            }
+            let name = self.text(place.unit, function.name);
+            let groups = &mut self.groups;
+            let mut new = |open| {
+                groups.push(Group { open, ..Group::default() });
+                groups.len() as GroupId - 1
+            };
+            let by_name = if function.internal {
+                *internal.entry((place.unit, name)).or_insert_with(|| new(false))
+            } else {
+                *named.entry(name).or_insert_with(|| new(false))
+            };
+            self.groups_of[id].push(by_name);
+            if function.address_taken {
+                // A pointer may also have a function's address that has no table.
+                let by_shape = *shapes.entry(function.shape).or_insert_with(|| new(true));
+                self.groups_of[id].push(by_shape);
+            }
+            for &group in &self.groups_of[id] {
+                self.groups[group as usize].functions.push(id as FunctionId);
+            }
+        }
+        self.group_of = vec![NONE; self.points.len()];
+        let mut open = HashMap::new();
+        let mut with_setjmp = HashSet::new();
+        for id in 0..self.points.len() as PointId {
+            let PointKind::Call { target, .. } = &self.points[id as usize].kind else { continue };
+            let unit = self.functions[self.function_of[id as usize] as usize].unit;
+            let name = match target {
+                Target::Named(name) => self.text(unit, *name),
+                Target::Shape(_) | Target::Asm => "",
+            };
+            let known = match target {
+                Target::Named(_) => internal.get(&(unit, name)).or_else(|| named.get(name)).copied(),
+                Target::Shape(shape) => shapes.get(shape).copied(),
+                Target::Asm => None,
+            };
+            let group = known.unwrap_or_else(|| {
+                *open.entry(()).or_insert_with(|| {
+                    self.groups.push(Group { open: true, ..Group::default() });
+                    self.groups.len() as GroupId - 1
+                })
+            });
+            self.groups[group as usize].callers.push(id);
+            self.group_of[id as usize] = group;
+            let outside = known.is_none() && matches!(target, Target::Named(_));
+            if JUMPS.contains(&name) {
+                self.jumps.push(id);
+            } else if RETURNS_TWICE.contains(&name) {
+                with_setjmp.insert(self.function_of[id as usize]);
+                self.landings.extend(self.next(id));
+            } else if outside {
+                let creates = Hook::replacing(name).is_some_and(|hook| {
+                    hook.op.class() == ObjectClass::Thread && hook.op.effect() == Effect::Create
+                });
+                let known = knows_no_callback(name);
+                if creates || (!known && !library::keeps_callback_in_thread(name)) {
+                    self.creations.push(id);
+                }
+                if !creates && !known {
+                    self.callbacks.push(id);
+                }
+            }
+        }
+        for function in with_setjmp {
+            let FunctionRef { first, count, .. } = self.functions[function as usize];
+            let landing = |id: &PointId| matches!(self.points[*id as usize].kind, PointKind::Landing);
+            let landings: Vec<PointId> = (first..first + count).filter(landing).collect();
+            self.landings.extend(landings);
+        }
+    }
+
+    /// How many points there are.
+    pub fn point_count(&self) -> usize {
+        self.points.len()
+    }
+
+    /// A point.
+    pub fn point(&self, id: PointId) -> &'a Point {
+        self.points[id as usize]
+    }
+
+    /// How many functions there are.
+    pub fn function_count(&self) -> usize {
+        self.functions.len()
+    }
+
+    /// Where a function is.
+    pub fn place(&self, id: FunctionId) -> FunctionRef {
+        self.functions[id as usize]
+    }
+
+    /// A function.
+    pub fn function(&self, id: FunctionId) -> &'a Function {
+        let FunctionRef { unit, function, .. } = self.functions[id as usize];
+        &self.program.units[unit].table.functions[function]
+    }
+
+    /// The number of a unit's function.
+    pub fn function_id(&self, unit: usize, function: usize) -> FunctionId {
+        (self.unit_start[unit] + function) as FunctionId
+    }
+
+    /// The function that a point is of.
+    pub fn function_of(&self, id: PointId) -> FunctionId {
+        self.function_of[id as usize]
+    }
+
+    /// A text of a unit.
+    pub fn text(&self, unit: usize, text: u32) -> &'a str {
+        &self.program.units[unit].table.strings[text as usize]
+    }
+
+    /// The points that may come next in the function.
+    pub fn next(&self, id: PointId) -> impl Iterator<Item = PointId> + 'a {
+        let first = self.functions[self.function_of[id as usize] as usize].first;
+        self.points[id as usize].next.iter().map(move |next| first + next)
+    }
+
+    /// The points before it in the function.
+    pub fn before(&self, id: PointId) -> &[PointId] {
+        let start = self.before_start[id as usize] as usize;
+        &self.before[start..self.before_start[id as usize + 1] as usize]
+    }
+
+    /// A point's location in its unit, if a thread can stay there.
+    pub fn location(&self, id: PointId) -> Option<u32> {
+        match &self.points[id as usize].kind {
+            PointKind::Entry { location }
+            | PointKind::Check { location }
+            | PointKind::Call { location, .. } => (*location != NONE).then_some(*location),
+            PointKind::Slot { slot, .. } => {
+                let unit = self.functions[self.function_of[id as usize] as usize].unit;
+                Some(self.program.units[unit].slot_base() + slot)
+            }
+            _ => None,
+        }
+    }
+
+    /// Functions that may run: those that `main`, other threads, code without tables and constructors may come to.
+    pub fn live_functions(&self) -> Vec<bool> {
+        let mut live = vec![false; self.functions.len()];
+        let mut work: Vec<FunctionId> =
+            (0..self.functions.len() as FunctionId).filter(|&id| self.is_root(id)).collect();
+        work.iter().for_each(|&id| live[id as usize] = true);
+        while let Some(id) = work.pop() {
+            let FunctionRef { first, count, .. } = self.functions[id as usize];
+            for call in first..first + count {
+                let Some(group) = self.group(call) else { continue };
+                for &callee in &self.groups[group as usize].functions {
+                    if !std::mem::replace(&mut live[callee as usize], true) {
+                        work.push(callee);
+                    }
+                }
+            }
+        }
+        live
+    }
+
+    /// Whether code without a table may call it, or the system.
+    pub fn is_root(&self, id: FunctionId) -> bool {
+        let FunctionRef { unit, .. } = self.functions[id as usize];
+        let function = self.function(id);
+        let name = self.text(unit, function.name);
+        function.address_taken
+            || name == "main"
+            || name.starts_with("_GLOBAL__")
+            || (!function.internal && self.program.units[unit].file != 0)
+    }
+
+    /// The group of a call.
+    fn group(&self, call: PointId) -> Option<GroupId> {
+        Some(self.group_of[call as usize]).filter(|&group| group != NONE)
+    }
+
+    /// Whether some known call may reach it.
+    pub fn has_callers(&self, id: FunctionId) -> bool {
+        self.groups_of[id as usize].iter().any(|&group| !self.groups[group as usize].callers.is_empty())
+    }
+}
+
+const JUMPS: &[&str] =
+    &["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__libc_longjmp", "__libc_siglongjmp"];
+const RETURNS_TWICE: &[&str] = &["setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "getcontext"];
+
+/// Whether a library function is known to call no function of the program, so that it starts no thread with one either.
+fn knows_no_callback(name: &str) -> bool {
+    library::never_synchronizes(name)
+        || library::may_block(name)
+        || Hook::replacing(name).is_some_and(|hook| hook.op.class() != ObjectClass::Once)
+        || name.starts_with("covsched_")
+}
+
+/// Every index of a table, checked.
+mod check {
+    use crate::loom::compile::LinkedUnit;
+    use crate::loom::table::{Function, PointKind, Target, UnitTable, NONE};
+
+    pub(super) fn unit(unit: &LinkedUnit) -> Result<(), String> {
+        let table = &unit.table;
+        let texts = table.strings.len();
+        if table.functions.len() != unit.function_count as usize {
+            let found = table.functions.len();
+            return Err(format!("{found} functions, the unit has {}", unit.function_count));
+        }
+        if unit.slot_count > unit.location_count {
+            return Err(format!("{} slots in {} locations", unit.slot_count, unit.location_count));
+        }
+        for line in table.chains.iter().flatten() {
+            index("a text", line.function, texts)?;
+            index("a text", line.file, texts)?;
+        }
+        let mut slots = vec![false; unit.slot_count as usize];
+        for function in &table.functions {
+            index("a text", function.name, texts)?;
+            index("a text", function.file, texts)?;
+            for variable in &function.variables {
+                index("a text", variable.function, texts)?;
+                index("a text", variable.file, texts)?;
+            }
+            points(unit, table, function, &mut slots).map_err(|what| {
+                format!("{what} in {}", table.strings[function.name as usize].escape_debug())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn points(
+        unit: &LinkedUnit,
+        table: &UnitTable,
+        function: &Function,
+        slots: &mut [bool],
+    ) -> Result<(), String> {
+        let count = function.points.len();
+        if count > 0 && !matches!(function.points[0].kind, PointKind::Entry { .. }) {
+            return Err("the first point is no entry".to_owned());
+        }
+        let base = unit.slot_base() as usize;
+        let place = |location: u32| match location {
+            NONE => Ok(()),
+            location => index("a location", location, base),
+        };
+        for point in &function.points {
+            index("a chain", point.chain, table.chains.len())?;
+            point.next.iter().try_for_each(|&next| index("a point", next, count))?;
+            match &point.kind {
+                PointKind::Entry { location } | PointKind::Check { location } => place(*location)?,
+                PointKind::Call { target, location } => {
+                    place(*location)?;
+                    if let Target::Named(name) = target {
+                        index("a text", *name, table.strings.len())?;
+                    }
+                }
+                PointKind::Slot { slot, from, available } => {
+                    index("a slot", *slot, slots.len())?;
+                    if std::mem::replace(&mut slots[*slot as usize], true) {
+                        return Err(format!("slot {slot} twice"));
+                    }
+                    index("a chain", *from, table.chains.len())?;
+                    available
+                        .iter()
+                        .try_for_each(|&variable| index("a variable", variable, function.variables.len()))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn index(what: &str, found: u32, count: usize) -> Result<(), String> {
+        if (found as usize) < count {
+            Ok(())
+        } else {
+            Err(format!("{what} {found} of {count}"))
+        }
+    }
+}

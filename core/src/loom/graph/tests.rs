@@ -1,0 +1,267 @@
+//! Both searches against one that enumerates paths with their stacks.
+
+use super::inside::{forward, Step};
+use super::reach::{backward, Question};
+use super::*;
+use crate::loom::compile::LinkedUnit;
+use crate::loom::table::{Precision, UnitTable};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+const TEXTS: [&str; 6] = ["f0", "f1", "f2", "write", "longjmp", "setjmp"];
+
+/// What it is, and where it goes.
+type RandomPoint = (u8, u8, u8);
+
+#[derive(Clone, Debug)]
+struct Random {
+    /// By function: whether its address is taken, and its points.
+    functions: Vec<(bool, Vec<RandomPoint>)>,
+}
+
+fn random() -> impl Strategy<Value = Random> {
+    let points = proptest::collection::vec((any::<u8>(), any::<u8>(), any::<u8>()), 1..6);
+    proptest::collection::vec((proptest::bool::weighted(0.3), points), 3..=3)
+        .prop_map(|functions| Random { functions })
+}
+
+fn program(random: &Random) -> Program {
+    let functions = random
+        .functions
+        .iter()
+        .enumerate()
+        .map(|(index, (taken, raw))| {
+            let count = raw.len() as u32 + 1;
+            let mut points =
+                vec![Point { kind: PointKind::Entry { location: NONE }, chain: 0, next: vec![1] }];
+            for &(what, first, second) in raw {
+                let (first, second) = (u32::from(first) % count, u32::from(second) % count);
+                let call = |target| PointKind::Call { target, location: NONE };
+                let (kind, next) = match what % 12 {
+                    0 => (PointKind::Return, vec![]),
+                    1 => (PointKind::Unwind, vec![]),
+                    2 => (PointKind::Stop, vec![]),
+                    3 => (PointKind::Landing, vec![first]),
+                    4 => (PointKind::Join, vec![first, second]),
+                    5 => (PointKind::Check { location: NONE }, vec![first]),
+                    6 => (call(Target::Shape(1)), vec![first]),
+                    7 if what > 200 => (call(Target::Named(4)), vec![]),
+                    8 if what > 200 => (call(Target::Named(5)), vec![first]),
+                    9 => (call(Target::Named(u32::from(what) % 4)), vec![first]),
+                    _ => (call(Target::Named(u32::from(what / 12) % 4)), vec![first, second]),
+                };
+                points.push(Point { kind, chain: 0, next });
+            }
+            Function {
+                name: index as u32,
+                id: 0,
+                file: 0,
+                line: 0,
+                internal: false,
+                address_taken: *taken,
+                shape: 1,
+                limit: String::new(),
+                points,
+                variables: vec![],
+                accesses: vec![],
+            }
+        })
+        .collect::<Vec<_>>();
+    let function_count = functions.len() as u32;
+    let table = UnitTable {
+        unit: "u".to_owned(),
+        precision: Precision::Late,
+        strings: TEXTS.iter().map(|&text| text.to_owned()).collect(),
+        chains: vec![vec![]],
+        functions,
+        original: None,
+    };
+    let unit =
+        LinkedUnit { table, hash: 1, address: 0, file: 0, function_count, location_count: 0, slot_count: 0 };
+    Program { units: vec![unit] }
+}
+
+/// All points that a thread may come to from behind `start` (or from it, if `with`), whatever called its function.
+fn paths(graph: &Graph<'_>, start: PointId, with: bool, barriers: &[PointId]) -> HashSet<PointId> {
+    type State = (PointId, Vec<PointId>);
+    const DEEP: usize = 5;
+    let mut seen: HashSet<State> = HashSet::new();
+    let mut work: VecDeque<State> = VecDeque::new();
+    let mut found = HashSet::new();
+    let mut push = |work: &mut VecDeque<State>, state: State| {
+        if state.1.len() <= DEEP && seen.insert(state.clone()) {
+            work.push_back(state);
+        }
+    };
+    if with {
+        push(&mut work, (start, vec![]));
+    } else {
+        graph.next(start).for_each(|next| push(&mut work, (next, vec![])));
+    }
+    // Leaves the function by return (0) or exception (1) to the calls that it may have come from.
+    fn leave(graph: &Graph<'_>, function: FunctionId, way: usize, stack: &[PointId]) -> Vec<State> {
+        let mut out = Vec::new();
+        let mut seen = HashSet::new();
+        let mut work = vec![(function, stack.to_vec())];
+        while let Some((function, mut stack)) = work.pop() {
+            if !seen.insert((function, stack.clone())) {
+                continue;
+            }
+            let calls = match stack.pop() {
+                Some(call) => vec![call],
+                None => graph.groups_of[function as usize]
+                    .iter()
+                    .flat_map(|&group| graph.groups[group as usize].callers.clone())
+                    .collect(),
+            };
+            for call in calls {
+                match graph.next(call).nth(way) {
+                    Some(next) => out.push((next, stack.clone())),
+                    None if way == 1 => work.push((graph.function_of(call), stack.clone())),
+                    None => {}
+                }
+            }
+        }
+        out
+    }
+    while let Some((id, stack)) = work.pop_front() {
+        found.insert(id);
+        if barriers.contains(&id) {
+            continue;
+        }
+        let function = graph.function_of(id);
+        match &graph.point(id).kind {
+            PointKind::Return => {
+                leave(graph, function, 0, &stack).into_iter().for_each(|s| push(&mut work, s))
+            }
+            PointKind::Unwind => {
+                leave(graph, function, 1, &stack).into_iter().for_each(|s| push(&mut work, s))
+            }
+            PointKind::Call { .. } => {
+                let group = &graph.groups[graph.group_of[id as usize] as usize];
+                for &callee in &group.functions {
+                    let mut stack = stack.clone();
+                    stack.push(id);
+                    push(&mut work, (graph.place(callee).first, stack));
+                }
+                if group.open {
+                    match (graph.next(id).next(), graph.next(id).nth(1)) {
+                        (first, Some(second)) => {
+                            push(&mut work, (second, stack.clone()));
+                            first.into_iter().for_each(|next| push(&mut work, (next, stack.clone())));
+                        }
+                        (first, None) => {
+                            leave(graph, function, 1, &stack).into_iter().for_each(|s| push(&mut work, s));
+                            first.into_iter().for_each(|next| push(&mut work, (next, stack.clone())));
+                        }
+                    }
+                }
+                if graph.jumps.contains(&id) {
+                    graph.landings.iter().for_each(|&landing| push(&mut work, (landing, vec![])));
+                }
+            }
+            _ => graph.next(id).for_each(|next| push(&mut work, (next, stack.clone()))),
+        }
+    }
+    found
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #[test]
+    fn backward_reachability_is_what_paths_say(random in random(), target in any::<u16>(), barrier in any::<u16>()) {
+        let program = program(&random);
+        let graph = Graph::new(&program).unwrap();
+        let count = graph.point_count() as u32;
+        let (target, barrier) = (u32::from(target) % count, u32::from(barrier) % count);
+        let targets = [target];
+        let barriers = [barrier];
+        let reached = backward(&graph, Question { targets: &targets, barriers: &barriers, ..Question::default() });
+        for id in 0..count {
+            let expected = id == target || (id != barrier && paths(&graph, id, true, &barriers).contains(&target) && target != barrier)
+                // A target that is a barrier too is still come to.
+                || (id != barrier && target == barrier && paths(&graph, id, true, &[]).contains(&target)
+                    && paths(&graph, id, true, &barriers).contains(&target));
+            prop_assert_eq!(reached.contains(id), expected, "point {} of {:?}", id, program);
+        }
+    }
+
+    #[test]
+    fn forward_reachability_is_what_paths_say(random in random(), entry in any::<u16>(), exit in any::<u16>()) {
+        let program = program(&random);
+        let graph = Graph::new(&program).unwrap();
+        let count = graph.point_count() as u32;
+        // Slots are neither calls nor ends of functions; regions begin and end at slots.
+        let plain: Vec<u32> = (0..count)
+            .filter(|&id| !matches!(graph.point(id).kind, PointKind::Call { .. } | PointKind::Return | PointKind::Unwind))
+            .collect();
+        let entry = plain[usize::from(entry) % plain.len()];
+        let exit = plain[usize::from(exit) % plain.len()];
+        let states = forward(&graph, &[entry], &|id| if id == exit { Step::Stop } else { Step::Pass });
+        let expected = paths(&graph, entry, false, &[exit]);
+        for id in 0..count {
+            prop_assert_eq!(states[id as usize] != 0, expected.contains(&id), "point {} of {:?}", id, program);
+        }
+    }
+
+    #[test]
+    fn a_damaged_table_is_refused_or_used_without_a_panic(
+        random in random(), at in any::<u16>(), what in 0..6u8, value in any::<u32>()
+    ) {
+        let mut program = program(&random);
+        let unit = &mut program.units[0];
+        let index = usize::from(at) % unit.table.functions.len();
+        let function = &mut unit.table.functions[index];
+        let point = usize::from(at) % function.points.len();
+        match what {
+            0 => function.points[point].next.push(value),
+            1 => function.points[point].chain = value,
+            2 => function.points[point].kind = PointKind::Check { location: value },
+            3 => function.points[point].kind = PointKind::Slot { slot: value, from: value, available: vec![value] },
+            4 => function.name = value,
+            _ => unit.function_count = value,
+        }
+        if let Ok(graph) = Graph::new(&program) {
+            let targets = [0];
+            let reached = backward(&graph, Question { targets: &targets, creators: true, ..Question::default() });
+            prop_assert!(reached.contains(0));
+            let _ = (graph.live_functions(), forward(&graph, &targets, &|_| Step::Pass));
+        }
+    }
+}
+
+#[test]
+fn long_programs_take_little_time() {
+    // 2,000 functions of 100 points, each calls the next two.
+    let functions: Vec<Function> = (0..2000u32)
+        .map(|index| {
+            let mut points =
+                vec![Point { kind: PointKind::Entry { location: NONE }, chain: 0, next: vec![1] }];
+            for at in 1..99 {
+                let target = Target::Named((index + 1 + at % 2) % 2000);
+                let kind =
+                    if at % 10 == 0 { PointKind::Call { target, location: NONE } } else { PointKind::Join };
+                points.push(Point { kind, chain: 0, next: vec![at + 1, (at + 2).min(99)] });
+            }
+            points.push(Point { kind: PointKind::Return, chain: 0, next: vec![] });
+            Function {
+                name: index,
+                points,
+                ..program(&Random { functions: vec![(false, vec![])] }).units[0].table.functions[0].clone()
+            }
+        })
+        .collect();
+    let mut program = program(&Random { functions: vec![(false, vec![])] });
+    program.units[0].table.strings = (0..2000).map(|index| format!("f{index}")).collect();
+    program.units[0].function_count = 2000;
+    program.units[0].table.functions = functions;
+    let start = std::time::Instant::now();
+    let graph = Graph::new(&program).unwrap();
+    let reached = backward(&graph, Question { targets: &[150], ..Question::default() });
+    let states = forward(&graph, &[150], &|_| Step::Pass);
+    let time = start.elapsed();
+    assert!(reached.points().count() > 100_000 && states.iter().filter(|&&s| s != 0).count() > 100_000);
+    // Some 20 ms in a release build; the machine may be busy.
+    assert!(time.as_millis() < 2000, "{time:?}");
+    println!("{} points: {time:?}", graph.point_count());
+}
