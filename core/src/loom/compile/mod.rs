@@ -1,13 +1,31 @@
 //! From a filter to a plan for one build.
 //!
+//! - `names`, `places`: what files, lines and functions a filter means, and their slots
+//! - `expression`: code for the engine's stack machine
+//! - `operations`: what is done at which slot, and where that makes it unsafe to be
+//! - `emit`: the plan's bytes
 //! - [`types`]: what debug info must say about variables
 //! - [`summary`]: what `covsched loom check` shows of a compiled filter
 
+mod emit;
+mod expression;
+mod names;
+mod operations;
+mod places;
 pub mod summary;
+#[cfg(test)]
+mod tests;
 pub mod types;
 
+use super::filter::{parse, tree::Rule, tree::Statement};
 pub use super::filter::{Diagnostic, Severity, Span};
-use super::table::UnitTable;
+use super::graph::{FunctionId, Graph, PointId};
+use super::plan;
+use super::table::{PointKind, UnitTable};
+use emit::Parts;
+use operations::{Maker, Operations};
+use places::Finder;
+use std::collections::BTreeSet;
 pub use summary::{ConstraintSummary, Cost, FunctionAt, PlaceAt, SiteSummary, Summary};
 pub use types::{Field, Form, Global, LocalVariable, NoTypes, TypeId, Types};
 
@@ -102,6 +120,127 @@ pub fn compile(
     types: &dyn Types,
     options: &Options<'_>,
 ) -> Result<Compiled, Vec<Diagnostic>> {
-    let _ = (name, program, types, options);
-    Err(vec![Diagnostic::error(source, Span::default(), "filters are not compiled yet")])
+    let filter = parse(source)?;
+    let graph = Graph::new(program)
+        .map_err(|damaged| vec![Diagnostic::error(source, Span::default(), damaged.to_string())])?;
+    let finder = Finder::new(&graph, options, source);
+    let mut maker = Maker {
+        finder: &finder,
+        types,
+        errors: Vec::new(),
+        warnings: Vec::new(),
+        live: graph.live_functions(),
+        starts: Vec::new(),
+    };
+    let mut timeout = None;
+    let mut rules = Vec::new();
+    for statement in &filter.statements {
+        match statement {
+            Statement::Thread(name) => match finder.function_names(name) {
+                Ok(names) => {
+                    let is = |&id: &FunctionId| {
+                        names.contains(graph.text(graph.place(id).unit, graph.function(id).name))
+                    };
+                    maker.starts.extend((0..graph.function_count() as FunctionId).filter(is));
+                }
+                Err(error) => maker.errors.push(error),
+            },
+            Statement::Timeout { span, .. } if timeout.is_some() => {
+                maker.errors.push(Diagnostic::error(source, *span, "a second `timeout`"));
+            }
+            Statement::Timeout { milliseconds, .. } => timeout = Some(*milliseconds),
+            Statement::Constraint(constraint) => rules.push(constraint),
+        }
+    }
+    if rules.is_empty() && maker.errors.is_empty() {
+        maker.errors.push(Diagnostic::error(source, Span::default(), "the filter has no constraint"));
+    }
+    if rules.len() > usize::from(u16::MAX) {
+        maker.errors.push(Diagnostic::error(source, Span::default(), "too many constraints"));
+    }
+    let made: Vec<Operations> = rules.iter().map(|constraint| maker.constraint(constraint)).collect();
+    if maker.errors.is_empty() {
+        let orders: Vec<Vec<(String, Span)>> =
+            made.iter().map(|operations| operations.events.clone()).collect();
+        maker.errors.extend(operations::contradiction(source, &orders));
+    }
+    if !maker.errors.is_empty() {
+        maker.errors.sort_by_key(|error| (error.line, error.column));
+        return Err(maker.errors);
+    }
+
+    let location = |&point: &PointId| {
+        graph.location(point).map(|location| (graph.place(graph.function_of(point)).unit, location))
+    };
+    let constraints = rules
+        .iter()
+        .zip(&made)
+        .map(|(constraint, operations)| plan::ConstraintRecord {
+            kind: match constraint.rule {
+                Rule::Mutual(_) => plan::CONSTRAINT_MUTUAL,
+                Rule::Alone(_) => plan::CONSTRAINT_ALONE,
+                Rule::Order(_) => plan::CONSTRAINT_ORDER,
+            },
+            steps: operations.steps,
+            text: plan::Part {
+                at: constraint.span.from as u32,
+                count: constraint.span.text(source).len() as u32,
+            },
+        })
+        .collect();
+    let switch = |point: PointId| {
+        let place = graph.place(graph.function_of(point));
+        (place.unit, place.function as u32)
+    };
+    let all =
+        || (0u16..).zip(&made).flat_map(|(index, made)| made.operations.iter().map(move |op| (index, op)));
+    let parts = Parts {
+        name,
+        source,
+        timeout_ms: timeout.unwrap_or(0),
+        operations: all().collect(),
+        unsafe_at: made
+            .iter()
+            .flat_map(|made| &made.unsafe_points)
+            .filter_map(location)
+            .collect::<BTreeSet<_>>(),
+        switches: all().map(|(_, operation)| switch(operation.point)).collect(),
+        constraints,
+    };
+    let plan = emit::emit(&graph, &parts).map_err(|size| {
+        let message = format!("the plan has {size} bytes; {} is the most that the engine takes", plan::MAX_SIZE);
+        vec![Diagnostic::error(source, Span::default(), message)
+            .with_help("an order's events are far from their threads' start: name the request function with `thread NAME`")]
+    })?;
+    let summary = Summary {
+        constraints: rules
+            .iter()
+            .zip(&made)
+            .map(|(constraint, made)| summary::of_constraint(&graph, options, source, constraint, made))
+            .collect(),
+        timeout_ms: parts.timeout_ms,
+        warnings: maker.warnings,
+        locations: emit::location_count(program),
+    };
+    Ok(Compiled { plan, summary })
+}
+
+/// Whether a slot is in a loop of its function.
+fn in_loop(graph: &Graph<'_>, slot: PointId) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut work: Vec<PointId> = graph.next(slot).collect();
+    while let Some(id) = work.pop() {
+        if id == slot {
+            return true;
+        }
+        if seen.insert(id) {
+            work.extend(graph.next(id));
+        }
+    }
+    false
+}
+
+/// How many slots a function has.
+fn slot_count(graph: &Graph<'_>, id: FunctionId) -> usize {
+    graph.function(id).points.iter().filter(|point| matches!(point.kind, PointKind::Slot { .. })).count()
 }

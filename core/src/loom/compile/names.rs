@@ -98,7 +98,7 @@ pub(super) fn means_function(name: &str, linkage: &str, demangled: Option<&str>)
 
 /// Up to three of the candidates that are most similar to a name, the best first.
 pub(super) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let limit = (name.chars().count() / 3).max(1);
+    let limit = name.chars().count() / 3;
     let lower = name.to_lowercase();
     let mut found: Vec<(usize, &str)> = candidates
         .into_iter()
@@ -123,7 +123,7 @@ pub(super) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
 /// How many characters must be inserted, removed or changed (Levenshtein); `None` if it is surely more than `limit`.
 fn distance(a: &str, b: &str, limit: usize) -> Option<usize> {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    if a.len().abs_diff(b.len()) > limit && !b.iter().any(|&c| c == ':') {
+    if a.len().abs_diff(b.len()) > limit && !b.contains(&':') {
         return None;
     }
     let mut row: Vec<usize> = (0..=b.len()).collect();

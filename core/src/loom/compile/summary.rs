@@ -1,6 +1,12 @@
 //! What `covsched loom check` shows of a compiled filter.
 
-use super::Diagnostic;
+use super::operations::{Operation, Operations};
+use super::{in_loop, slot_count, Diagnostic, Options};
+use crate::loom::filter::tree::{Constraint, Rule};
+use crate::loom::graph::{FunctionId, Graph, PointId};
+use crate::loom::plan;
+use crate::loom::table::Line;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A function of the program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -52,7 +58,7 @@ pub struct Cost {
     pub slots_in_loops: usize,
     /// Slots in all functions that take their slow path: each costs a call, most of them do nothing.
     pub slow_slots: usize,
-    /// Nanoseconds for one pass through the region, or for one event, if nobody has to wait.
+    /// Nanoseconds for one pass through the region, or for one event, if nobody has to wait: an order of magnitude.
     pub nanoseconds: u32,
 }
 
@@ -90,4 +96,109 @@ pub struct Summary {
     pub warnings: Vec<Diagnostic>,
     /// How many locations the program has in all.
     pub locations: usize,
+}
+
+/// What an operation is called.
+fn name(kind: u8) -> &'static str {
+    match kind {
+        plan::OP_LOCK => "lock",
+        plan::OP_UNLOCK => "unlock",
+        plan::OP_LEAVE => "leave",
+        plan::OP_UP => "up",
+        plan::OP_DOWN => "down",
+        plan::OP_ALONE => "alone",
+        _ => "together",
+    }
+}
+
+fn place(graph: &Graph<'_>, point: PointId, line: Line) -> PlaceAt {
+    let function = graph.function_of(point);
+    let unit = graph.place(function).unit;
+    PlaceAt {
+        file: graph.text(unit, line.file).to_owned(),
+        line: line.line,
+        function: graph.text(unit, line.function).to_owned(),
+        within: graph.text(unit, graph.function(function).name).to_owned(),
+    }
+}
+
+/// Where a point is: the line after it, or the one before it, or that of its function.
+fn point_place(graph: &Graph<'_>, point: PointId) -> PlaceAt {
+    let function = graph.function_of(point);
+    let chains = &graph.program.units[graph.place(function).unit].table.chains;
+    let of = |id: PointId| chains[graph.point(id).chain as usize].first().copied();
+    let definition = graph.function(function);
+    let line = of(point)
+        .or_else(|| graph.next(point).find_map(of))
+        .or_else(|| graph.before(point).iter().find_map(|&before| of(before)))
+        .unwrap_or(Line { function: definition.name, file: definition.file, line: definition.line, copy: 0 });
+    place(graph, point, line)
+}
+
+/// A constraint, for people.
+pub(super) fn of_constraint(
+    graph: &Graph<'_>,
+    options: &Options<'_>,
+    source: &str,
+    constraint: &Constraint,
+    made: &Operations,
+) -> ConstraintSummary {
+    let looped: BTreeMap<PointId, bool> =
+        made.operations.iter().map(|operation| (operation.point, in_loop(graph, operation.point))).collect();
+    let mut sites: BTreeMap<(PlaceAt, bool, &'static str), (BTreeSet<PointId>, bool)> = BTreeMap::new();
+    for operation in &made.operations {
+        let Operation { point, line, before, kind, .. } = *operation;
+        let site = sites.entry((place(graph, point, line), !before, name(kind))).or_default();
+        site.0.insert(point);
+        site.1 |= looped[&point];
+    }
+    let functions: BTreeSet<FunctionId> =
+        made.operations.iter().map(|operation| graph.function_of(operation.point)).collect();
+    let shown = functions.iter().map(|&id| {
+        let (unit, function) = (graph.place(id).unit, graph.function(id));
+        let name = graph.text(unit, function.name);
+        FunctionAt {
+            name: name.to_owned(),
+            demangled: (options.demangle)(name),
+            file: graph.text(unit, function.file).to_owned(),
+            line: function.line,
+        }
+    });
+    let located = || made.unsafe_points.iter().copied().filter(|&point| graph.location(point).is_some());
+    let (kind, nanoseconds) = match &constraint.rule {
+        // Measured orders of magnitude; a key adds a look into a table.
+        Rule::Mutual(_) => ("mutual exclusion", 60),
+        Rule::Alone(_) => ("unilateral exclusion", 50_000),
+        Rule::Order(_) => ("order", 60),
+    };
+    let keyed = made.operations.iter().any(|operation| operation.key.is_some());
+    ConstraintSummary {
+        text: constraint.span.text(source).to_owned(),
+        line: Diagnostic::error(source, constraint.span, "").line,
+        kind,
+        sites: sites
+            .into_iter()
+            .map(|((place, after, operation), (slots, in_loop))| SiteSummary {
+                operation,
+                place,
+                before: !after,
+                slots: slots.len(),
+                in_loop,
+            })
+            .collect(),
+        slots: looped.len(),
+        functions: shown.collect::<BTreeSet<_>>().into_iter().collect(),
+        unsafe_at: located()
+            .map(|point| point_place(graph, point))
+            .collect::<BTreeSet<_>>()
+            .into_iter()
+            .collect(),
+        unsafe_locations: located().count(),
+        cost: Cost {
+            slots: looped.len(),
+            slots_in_loops: looped.values().filter(|&&looped| looped).count(),
+            slow_slots: functions.iter().map(|&id| slot_count(graph, id)).sum(),
+            nanoseconds: if keyed { nanoseconds + 20 } else { nanoseconds },
+        },
+    }
 }

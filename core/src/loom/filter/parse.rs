@@ -109,8 +109,8 @@ impl<'a> Reader<'a> {
             let rest = self.rest();
             if rest.starts_with('#') || rest.starts_with("//") {
                 self.at += rest.find('\n').unwrap_or(rest.len());
-            } else if rest.starts_with("/*") {
-                match rest[2..].find("*/") {
+            } else if let Some(comment) = rest.strip_prefix("/*") {
+                match comment.find("*/") {
                     Some(end) => self.at += end + 4,
                     None => {
                         let span = Span { from: self.at, to: self.at + 2 };
@@ -548,7 +548,6 @@ impl<'a> Reader<'a> {
     }
 
     fn expression(&mut self, depth: usize) -> Parsed<Expression> {
-        let from = self.at;
         let mut left = self.prefixed(depth)?;
         loop {
             let back = self.at;

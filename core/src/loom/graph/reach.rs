@@ -6,7 +6,12 @@
 //! function entered that way never leads to all of its callers, only past the call in question: once its entry is
 //! reached, every call of it is passed whose continuation is. Each point has each state once, so the time is linear.
 //!
-//! Beyond Wu: exceptions; `longjmp`, which may land at every `setjmp`; functions that code without tables calls back;
+//! A call that enters the region and leaves it again on its way back can be passed: a function that calls itself is still
+//! inside when the inner call is over. So behind an exit (looking backward) a callee is in the state [`RETURN_OPEN`], from
+//! which an entry leads back to [`RETURN`]. Wu's definition, which has no such pairs, calls a thread before the inner
+//! call safe, though its own exit is still to come.
+//!
+//! Beyond Wu, too: exceptions; `longjmp`, which may land at every `setjmp`; functions that code without tables calls back;
 //! created threads, for orders.
 
 use super::{FunctionId, Graph, GroupId, PointId};
@@ -18,14 +23,18 @@ const UP: u8 = 1;
 const RETURN: u8 = 2;
 /// Reaches where an exception leaves its function.
 const UNWIND: u8 = 4;
-const BITS: [u8; 3] = [UP, RETURN, UNWIND];
+/// Reaches its function's return, but leaves the region once more than it enters it.
+const RETURN_OPEN: u8 = 8;
+/// The same for exceptions.
+const UNWIND_OPEN: u8 = 16;
+const BITS: [u8; 5] = [UP, RETURN, UNWIND, RETURN_OPEN, UNWIND_OPEN];
 
 /// What is asked.
 #[derive(Clone, Copy, Default)]
 pub struct Question<'a> {
-    /// The points to come to; they count themselves.
+    /// The points to come to, a region's exits: slots. They count themselves.
     pub targets: &'a [PointId],
-    /// Points that are not passed.
+    /// Points that are not passed, the region's entries: slots.
     pub barriers: &'a [PointId],
     /// Follow thread creation too: from a thread's start to who creates it.
     pub creators: bool,
@@ -63,6 +72,7 @@ pub fn backward(graph: &Graph<'_>, question: Question<'_>) -> Reached {
         creators: question.creators,
         states: vec![0; graph.point_count()],
         barrier: vec![false; graph.point_count()],
+        target: vec![false; graph.point_count()],
         start: vec![false; graph.function_count()],
         asked: vec![0; graph.groups.len()],
         passed: vec![0; graph.groups.len()],
@@ -78,6 +88,7 @@ pub fn backward(graph: &Graph<'_>, question: Question<'_>) -> Reached {
         search.start[id as usize] = true;
     }
     for &id in question.targets {
+        search.target[id as usize] = true;
         search.mark(id, UP);
     }
     while let Some((id, bit)) = search.work.pop() {
@@ -91,6 +102,7 @@ struct Search<'g, 'a> {
     creators: bool,
     states: Vec<u8>,
     barrier: Vec<bool>,
+    target: Vec<bool>,
     start: Vec<bool>,
     /// For which ways out a group's functions have been asked.
     asked: Vec<u8>,
@@ -112,10 +124,23 @@ impl Search<'_, '_> {
         }
     }
 
-    fn come_to(&mut self, id: PointId, bit: u8) {
-        if !self.barrier[id as usize] {
-            self.mark(id, bit);
+    /// From behind a point to before it. At a slot that leaves and enters the region, leaving comes first.
+    fn come_to(&mut self, id: PointId, mut bit: u8) {
+        if self.barrier[id as usize] {
+            match bit {
+                RETURN_OPEN => bit = RETURN,
+                UNWIND_OPEN => bit = UNWIND,
+                _ => return,
+            }
         }
+        if self.target[id as usize] {
+            match bit {
+                RETURN => bit = RETURN_OPEN,
+                UNWIND => bit = UNWIND_OPEN,
+                _ => {}
+            }
+        }
+        self.mark(id, bit);
     }
 
     fn visit(&mut self, id: PointId, bit: u8) {
@@ -210,6 +235,9 @@ impl Search<'_, '_> {
                     self.come_to(call, UP);
                 }
             }
+            return;
+        }
+        if bit != RETURN && bit != UNWIND {
             return;
         }
         for &group in &graph.groups_of[function as usize] {
