@@ -157,6 +157,22 @@ impl<'g, 'a> Maker<'g, 'a> {
         }
     }
 
+    /// Warns of a name that several files have for functions of their own.
+    fn check_definitions(&mut self, span: Span, name: &str, names: &BTreeSet<&str>) {
+        let graph = self.graph();
+        let mut files = BTreeSet::new();
+        for id in 0..graph.function_count() as FunctionId {
+            let (unit, function) = (graph.place(id).unit, graph.function(id));
+            if function.internal && names.contains(graph.text(unit, function.name)) {
+                files.insert(graph.text(unit, function.file));
+            }
+        }
+        if files.len() > 1 {
+            let files = files.into_iter().collect::<Vec<_>>().join(", ");
+            self.warn(span, format!("all functions `{name}` are meant: those of {files}"));
+        }
+    }
+
     fn check_moved(
         &mut self,
         span: Span,
@@ -229,7 +245,13 @@ impl<'g, 'a> Maker<'g, 'a> {
                         return None;
                     }
                 };
+                if places.leaving.is_empty() {
+                    let message = format!("`{}` never returns: the region would never end", name.text);
+                    self.error(name.span, message, None);
+                    return None;
+                }
                 self.check_life(name.span, &name.text, &places);
+                self.check_definitions(name.span, &name.text, &names);
                 self.check_moved(name.span, &[&places], Some(&names), &[]);
                 let entries = places.entering.iter().map(|&slot| (slot, arguments.as_slice())).collect();
                 // What the arguments were is not known at the end: the lock that was taken last is meant.

@@ -303,3 +303,26 @@ fn other_errors() {
     let text = refused(&damaged, "insert <> *");
     assert!(text.contains("the loom table of sql/log.cc is damaged: a point 1000 of"), "{text}");
 }
+
+#[test]
+fn regions_that_never_end_are_refused() {
+    let endless = program(
+        "unit x.c
+         fn main
+           @1 call! write
+           @2 call serve
+           @2 stop
+         fn serve internal
+           L: @5 call! read
+           @6 loop L
+         unit y.c
+         fn serve internal taken
+           @3 return
+         fn other taken
+           @5 return",
+    );
+    let text = refused(&endless, "x.c:2 <> *");
+    assert!(text.contains("control never comes behind `x.c:2`"), "{text}");
+    let compiled = compiled(&endless, "serve <> serve");
+    assert!(warnings(&compiled).contains(&"all functions `serve` are meant: those of x.c, y.c"));
+}
