@@ -265,7 +265,13 @@ impl<'g, 'a> Maker<'g, 'a> {
                     .into_iter()
                     .map(|slot| (slot, event.key.as_slice()))
                     .collect();
-                let exits = last_leaving(graph, &places).into_iter().map(|slot| (slot, &[][..])).collect();
+                let exits: Vec<(SlotAt, &[Expression])> =
+                    last_leaving(graph, &places).into_iter().map(|slot| (slot, &[][..])).collect();
+                if exits.is_empty() {
+                    let message = format!("control never comes behind `{}:{}`", event.file, event.line);
+                    self.error(event.span, message, Some("the region would never end".to_owned()));
+                    return None;
+                }
                 Some(Found { span: event.span, entries, exits, is_function: false })
             }
             Region::Between { entries, exits, span } => {

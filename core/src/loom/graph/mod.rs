@@ -18,7 +18,7 @@ pub mod reach;
 mod tests;
 
 use super::compile::Program;
-use super::table::{Function, Point, PointKind, Target, NONE};
+use super::table::{is_std_thread_run, Function, Point, PointKind, Start, Target, NONE};
 use crate::hooks::{Effect, Hook, ObjectClass};
 use crate::library;
 use std::collections::{HashMap, HashSet};
@@ -58,6 +58,8 @@ pub struct FunctionRef {
 struct Group {
     functions: Vec<FunctionId>,
     callers: Vec<PointId>,
+    /// Calls that may start a thread in one of the functions.
+    creators: Vec<PointId>,
     /// The call may also come to code without a table.
     open: bool,
 }
@@ -82,7 +84,7 @@ pub struct Graph<'a> {
     jumps: Vec<PointId>,
     /// Where they may land.
     landings: HashSet<PointId>,
-    /// Calls that may start a thread.
+    /// Calls that may start a thread in any function whose address is taken.
     creations: Vec<PointId>,
     /// Calls that may call functions of the program back, in their thread.
     callbacks: Vec<PointId>,
@@ -160,9 +162,11 @@ impl<'a> Graph<'a> {
     }
 
     fn connect_calls(&mut self) {
-        let mut named: HashMap<&str, GroupId> = HashMap::new();
-        let mut internal: HashMap<(usize, &str), GroupId> = HashMap::new();
-        let mut shapes: HashMap<u64, GroupId> = HashMap::new();
+        let taken: HashSet<&str> = (self.program.units.iter().enumerate())
+            .flat_map(|(unit, linked)| linked.table.taken.iter().map(move |&text| (unit, text)))
+            .map(|(unit, text)| self.text(unit, text))
+            .collect();
+        let mut known = Known::default();
         self.groups_of = vec![Vec::new(); self.functions.len()];
         for id in 0..self.functions.len() {
             let (place, function) = (self.functions[id], self.function(id as FunctionId));
@@ -170,64 +174,69 @@ impl<'a> Graph<'a> {
                 continue;
             }
             let name = self.text(place.unit, function.name);
-            let groups = &mut self.groups;
-            let mut new = |open| {
-                groups.push(Group { open, ..Group::default() });
-                groups.len() as GroupId - 1
-            };
+            self.address_taken[id] |= !function.internal && taken.contains(name);
             let by_name = if function.internal {
-                *internal.entry((place.unit, name)).or_insert_with(|| new(false))
+                *known
+                    .internal
+                    .entry((place.unit, name))
+                    .or_insert_with(|| add_group(&mut self.groups, false))
             } else {
-                *named.entry(name).or_insert_with(|| new(false))
+                *known.named.entry(name).or_insert_with(|| add_group(&mut self.groups, false))
             };
-            self.groups_of[id].push(by_name);
-            if function.address_taken {
+            self.join(by_name, id as FunctionId);
+            if self.address_taken[id] {
                 // A pointer may also have a function's address that has no table.
-                let by_shape = *shapes.entry(function.shape).or_insert_with(|| new(true));
-                self.groups_of[id].push(by_shape);
+                let shape = vec![function.shape];
+                let by_shape =
+                    *known.shapes.entry(shape).or_insert_with(|| add_group(&mut self.groups, true));
+                self.join(by_shape, id as FunctionId);
             }
-            for &group in &self.groups_of[id] {
-                self.groups[group as usize].functions.push(id as FunctionId);
+            if is_std_thread_run(name) {
+                let runs = *known.std_threads.get_or_insert_with(|| add_group(&mut self.groups, false));
+                self.join(runs, id as FunctionId);
             }
         }
         self.group_of = vec![NONE; self.points.len()];
-        let mut open = HashMap::new();
         let mut with_setjmp = HashSet::new();
         for id in 0..self.points.len() as PointId {
-            let PointKind::Call { target, .. } = &self.points[id as usize].kind else { continue };
+            let PointKind::Call { target, starts, .. } = &self.points[id as usize].kind else { continue };
             let unit = self.functions[self.function_of[id as usize] as usize].unit;
-            let name = match target {
-                Target::Named(name) => self.text(unit, *name),
-                Target::Shape(_) | Target::Asm => "",
-            };
-            let known = match target {
-                Target::Named(_) => internal.get(&(unit, name)).or_else(|| named.get(name)).copied(),
-                Target::Shape(shape) => shapes.get(shape).copied(),
+            let found = match target {
+                Target::Named(name) => known.by_name(unit, self.text(unit, *name)),
+                Target::Shape(shape) => known.shapes.get(&vec![*shape]).copied(),
+                Target::Shapes(shapes) => Some(self.group_of_shapes(&mut known, shapes)),
                 Target::Asm => None,
             };
-            let group = known.unwrap_or_else(|| {
-                *open.entry(()).or_insert_with(|| {
-                    self.groups.push(Group { open: true, ..Group::default() });
-                    self.groups.len() as GroupId - 1
-                })
-            });
+            let group = match found {
+                Some(group) => group,
+                None => *known.open.get_or_insert_with(|| add_group(&mut self.groups, true)),
+            };
             self.groups[group as usize].callers.push(id);
             self.group_of[id as usize] = group;
-            let outside = known.is_none() && matches!(target, Target::Named(_));
+            for start in starts {
+                let started = match start {
+                    Start::Named(name) => known.by_name(unit, self.text(unit, *name)),
+                    Start::Shape(shape) => known.shapes.get(&vec![*shape]).copied(),
+                    Start::StdThread => known.std_threads,
+                };
+                if let Some(group) = started {
+                    self.groups[group as usize].creators.push(id);
+                }
+            }
+            let Target::Named(name) = target else { continue };
+            let name = self.text(unit, *name);
             if JUMPS.contains(&name) {
                 self.jumps.push(id);
             } else if RETURNS_TWICE.contains(&name) {
                 with_setjmp.insert(self.function_of[id as usize]);
                 self.landings.extend(self.next(id));
-            } else if outside {
+            } else if found.is_none() {
                 let creates = Hook::replacing(name).is_some_and(|hook| {
                     hook.op.class() == ObjectClass::Thread && hook.op.effect() == Effect::Create
                 });
-                let known = knows_no_callback(name);
-                if creates || (!known && !library::keeps_callback_in_thread(name)) {
+                if creates && starts.is_empty() {
                     self.creations.push(id);
-                }
-                if !creates && !known {
+                } else if !creates && !knows_no_callback(name) {
                     self.callbacks.push(id);
                 }
             }
@@ -238,6 +247,30 @@ impl<'a> Graph<'a> {
             let landings: Vec<PointId> = (first..first + count).filter(landing).collect();
             self.landings.extend(landings);
         }
+    }
+
+    fn join(&mut self, group: GroupId, function: FunctionId) {
+        self.groups_of[function as usize].push(group);
+        self.groups[group as usize].functions.push(function);
+    }
+
+    /// The functions of several shapes.
+    fn group_of_shapes(&mut self, known: &mut Known<'a>, shapes: &[u64]) -> GroupId {
+        let mut wanted = shapes.to_vec();
+        wanted.sort_unstable();
+        wanted.dedup();
+        if let Some(&group) = known.shapes.get(&wanted) {
+            return group;
+        }
+        let parts = wanted.iter().filter_map(|&shape| known.shapes.get(&vec![shape]));
+        let functions: Vec<FunctionId> =
+            parts.flat_map(|&part| self.groups[part as usize].functions.clone()).collect();
+        let group = add_group(&mut self.groups, true);
+        for function in functions {
+            self.join(group, function);
+        }
+        known.shapes.insert(wanted, group);
+        group
     }
 
     /// How many points there are.
@@ -332,7 +365,7 @@ impl<'a> Graph<'a> {
         let FunctionRef { unit, .. } = self.functions[id as usize];
         let function = self.function(id);
         let name = self.text(unit, function.name);
-        function.address_taken
+        self.address_taken[id as usize]
             || name == "main"
             || name.starts_with("_GLOBAL__")
             || (!function.internal && self.program.units[unit].file != 0)
@@ -347,6 +380,29 @@ impl<'a> Graph<'a> {
     pub fn has_callers(&self, id: FunctionId) -> bool {
         self.groups_of[id as usize].iter().any(|&group| !self.groups[group as usize].callers.is_empty())
     }
+}
+
+/// Groups by what calls say.
+#[derive(Default)]
+struct Known<'a> {
+    named: HashMap<&'a str, GroupId>,
+    internal: HashMap<(usize, &'a str), GroupId>,
+    shapes: HashMap<Vec<u64>, GroupId>,
+    /// What libstdc++'s thread function calls.
+    std_threads: Option<GroupId>,
+    /// Code without a table.
+    open: Option<GroupId>,
+}
+
+impl Known<'_> {
+    fn by_name(&self, unit: usize, name: &str) -> Option<GroupId> {
+        self.internal.get(&(unit, name)).or_else(|| self.named.get(name)).copied()
+    }
+}
+
+fn add_group(groups: &mut Vec<Group>, open: bool) -> GroupId {
+    groups.push(Group { open, ..Group::default() });
+    groups.len() as GroupId - 1
 }
 
 const JUMPS: &[&str] =
@@ -364,7 +420,7 @@ fn knows_no_callback(name: &str) -> bool {
 /// Every index of a table, checked.
 mod check {
     use crate::loom::compile::LinkedUnit;
-    use crate::loom::table::{Function, PointKind, Target, UnitTable, NONE};
+    use crate::loom::table::{Function, PointKind, Start, Target, UnitTable, NONE};
 
     pub(super) fn unit(unit: &LinkedUnit) -> Result<(), String> {
         let table = &unit.table;
@@ -376,6 +432,7 @@ mod check {
         if unit.slot_count > unit.location_count {
             return Err(format!("{} slots in {} locations", unit.slot_count, unit.location_count));
         }
+        table.taken.iter().try_for_each(|&text| index("a text", text, texts))?;
         for line in table.chains.iter().flatten() {
             index("a text", line.function, texts)?;
             index("a text", line.file, texts)?;
@@ -415,10 +472,15 @@ mod check {
             point.next.iter().try_for_each(|&next| index("a point", next, count))?;
             match &point.kind {
                 PointKind::Entry { location } | PointKind::Check { location } => place(*location)?,
-                PointKind::Call { target, location } => {
+                PointKind::Call { target, location, starts } => {
                     place(*location)?;
                     if let Target::Named(name) = target {
                         index("a text", *name, table.strings.len())?;
+                    }
+                    for start in starts {
+                        if let Start::Named(name) = start {
+                            index("a text", *name, table.strings.len())?;
+                        }
                     }
                 }
                 PointKind::Slot { slot, from, available } => {

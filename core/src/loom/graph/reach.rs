@@ -224,7 +224,9 @@ impl Search<'_, '_> {
                 return;
             }
             for &group in &graph.groups_of[function as usize] {
-                for &call in &graph.groups[group as usize].callers {
+                let group = &graph.groups[group as usize];
+                let creators: &[PointId] = if self.creators { &group.creators } else { &[] };
+                for &call in group.callers.iter().chain(creators) {
                     self.come_to(call, UP);
                 }
             }

@@ -36,7 +36,7 @@ fn program(random: &Random) -> Program {
                 vec![Point { kind: PointKind::Entry { location: NONE }, chain: 0, next: vec![1] }];
             for &(what, first, second) in raw {
                 let (first, second) = (u32::from(first) % count, u32::from(second) % count);
-                let call = |target| PointKind::Call { target, location: NONE };
+                let call = |target| PointKind::Call { target, location: NONE, starts: vec![] };
                 let (kind, next) = match what % 12 {
                     0 => (PointKind::Return, vec![]),
                     1 => (PointKind::Unwind, vec![]),
@@ -44,6 +44,7 @@ fn program(random: &Random) -> Program {
                     3 => (PointKind::Landing, vec![first]),
                     4 => (PointKind::Join, vec![first, second]),
                     5 => (PointKind::Check { location: NONE }, vec![first]),
+                    6 if what < 50 => (call(Target::Shapes(vec![1, 2])), vec![first]),
                     6 => (call(Target::Shape(1)), vec![first]),
                     7 if what > 200 => (call(Target::Named(4)), vec![]),
                     8 if what > 200 => (call(Target::Named(5)), vec![first]),
@@ -74,6 +75,7 @@ fn program(random: &Random) -> Program {
         strings: TEXTS.iter().map(|&text| text.to_owned()).collect(),
         chains: vec![vec![]],
         functions,
+        taken: vec![],
         original: None,
     };
     let unit =
@@ -327,8 +329,11 @@ fn long_programs_take_little_time() {
                 vec![Point { kind: PointKind::Entry { location: NONE }, chain: 0, next: vec![1] }];
             for at in 1..99 {
                 let target = Target::Named((index + 1 + at % 2) % 2000);
-                let kind =
-                    if at % 10 == 0 { PointKind::Call { target, location: NONE } } else { PointKind::Join };
+                let kind = if at % 10 == 0 {
+                    PointKind::Call { target, location: NONE, starts: vec![] }
+                } else {
+                    PointKind::Join
+                };
                 points.push(Point { kind, chain: 0, next: vec![at + 1, (at + 2).min(99)] });
             }
             points.push(Point { kind: PointKind::Return, chain: 0, next: vec![] });
@@ -350,6 +355,7 @@ fn long_programs_take_little_time() {
     let time = start.elapsed();
     assert!(reached.points().count() > 100_000 && states.iter().filter(|&&s| s != 0).count() > 100_000);
     // Some 20 ms in a release build; the machine may be busy.
-    assert!(time.as_millis() < 2000, "{time:?}");
+    let limit = if cfg!(debug_assertions) { 60_000 } else { 2000 };
+    assert!(time.as_millis() < limit, "{time:?}");
     println!("{} points: {time:?}", graph.point_count());
 }

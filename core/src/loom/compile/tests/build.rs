@@ -7,6 +7,7 @@
 //!   L: @5 call close           a label, a line, what is there
 //!   @20(f#1)<5 nop             line 20 of f, inlined at line 5
 //!   @6 call! open unwind=P     `call!` is released; P is where exceptions land
+//!   @7 call! pthread_create start=f
 //!   @7 if E                    goes on, or to E
 //!   @8 loop L                  a back edge
 //!   goto L | return | unwind | stop | landing
@@ -14,7 +15,9 @@
 //! A slot is put on every edge between different lines, behind the entry and before returns.
 
 use crate::loom::compile::{LinkedUnit, Program};
-use crate::loom::table::{Function, Line, Point, PointKind, Precision, Target, UnitTable, Variable, NONE};
+use crate::loom::table::{
+    Function, Line, Point, PointKind, Precision, Start, Target, UnitTable, Variable, NONE,
+};
 use std::collections::HashMap;
 
 #[derive(Default)]
@@ -160,7 +163,9 @@ impl Unit {
                     let location = if *call == "call!" { self.location() } else { NONE };
                     let unwind = rest.iter().find_map(|word| word.strip_prefix("unwind="));
                     let next = std::iter::once(None).chain(unwind.map(|label| Some(label.to_owned())));
-                    plain(PointKind::Call { target, location }, next.collect());
+                    let starts = rest.iter().filter_map(|word| word.strip_prefix("start="));
+                    let starts = starts.map(|name| Start::Named(self.texts.get(name))).collect();
+                    plain(PointKind::Call { target, location, starts }, next.collect());
                 }
                 other => panic!("what is {other:?}?"),
             }
@@ -211,6 +216,7 @@ impl Unit {
             strings: self.texts.0,
             chains: self.chains,
             functions: self.functions,
+            taken: vec![],
             original: None,
         };
         let hash = table.encode().1;

@@ -336,9 +336,12 @@ fn orders_stop_at_conceptual_threads() {
            @20 nop
            @21 return
          fn main
-           @30 call! pthread_create
-           @31 call! pthread_join
-           @32 return",
+           @29 call! pthread_create start=idle
+           @30 call! pthread_create start=worker
+           @31 call! pthread_create start=idle
+           @32 return
+         fn idle taken
+           @40 return",
     );
     let whole = unsafe_lines(&compiled(&pool, "pool.c:11 > pool.c:20"));
     assert!(whole.contains(&"worker:5".to_owned()) && whole.contains(&"main:30".to_owned()), "{whole:?}");
@@ -396,6 +399,7 @@ fn large_programs_compile_quickly() {
     let time = start.elapsed();
     assert!(compiled.summary.constraints[0].unsafe_locations > 40_000);
     // Some 50 ms in a release build; the machine may be busy.
-    assert!(time.as_millis() < 2000, "{time:?}");
+    let limit = if cfg!(debug_assertions) { 60_000 } else { 2000 };
+    assert!(time.as_millis() < limit, "{time:?}");
     println!("{} locations: {time:?}", compiled.summary.locations);
 }
