@@ -22,7 +22,7 @@
 //! One primitive is one file: [`mutex`], [`cond`], [`barrier`], [`rwlock`], [`spin`], [`sem`], [`once`],
 //! [`thread`], [`c11`], [`cxx`], [`process`]; [`exports`] makes the C symbols from core's tables, [`markers`] are
 //! the hooks that the pass adds, [`not_covered`] is where specialized programs leave their schedule. [`enforce`] makes a run follow a plan. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
-//! [`options`], [`delay`], [`tls`], [`start`].
+//! [`options`], [`delay`], [`tls`], [`start`]. [`loom`] stands beside all that: execution filters.
 //!
 //! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
 #![cfg_attr(not(test), no_std)]
@@ -49,6 +49,7 @@ mod hook;
 mod interpose;
 mod lock;
 mod log;
+mod loom;
 mod markers;
 mod meta;
 mod mutex;

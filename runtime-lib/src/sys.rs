@@ -368,6 +368,35 @@ pub fn threads_of_process() -> usize {
     }
 }
 
+/// Whether the process has a thread with this id.
+pub fn is_thread(tid: u32) -> bool {
+    // SAFETY: no memory involved; signal 0 is none.
+    let sent = unsafe { call(libc::SYS_tgkill, [process_id() as usize, tid as usize, 0, 0, 0, 0]) };
+    sent != Err(libc::ESRCH)
+}
+
+/// Whether the calling code runs on its thread's alternate stack.
+pub fn is_on_alternate_stack() -> bool {
+    let mut stack = libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: the kernel writes that struct.
+    let asked = unsafe { call(libc::SYS_sigaltstack, [0, &raw mut stack as usize, 0, 0, 0, 0]) };
+    asked.is_ok() && stack.ss_flags & libc::SS_ONSTACK != 0
+}
+
+/// Makes [`membarrier`] possible; false where the kernel does not have it.
+pub fn register_membarrier() -> bool {
+    const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_membarrier, [REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok() && membarrier()
+}
+
+/// Every running thread of the process executes a full fence.
+pub fn membarrier() -> bool {
+    const PRIVATE_EXPEDITED: usize = 1 << 3;
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_membarrier, [PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok()
+}
+
 /// Lets others run.
 pub fn yield_now() {
     // SAFETY: no memory involved.
