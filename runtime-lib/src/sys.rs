@@ -37,7 +37,7 @@ type Result<T> = core::result::Result<T, i32>;
 /// # Safety
 /// As the call itself: pointers must be good for what the kernel does with them.
 #[inline(always)]
-unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
+pub unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
     #[cfg(target_arch = "x86_64")]
@@ -116,6 +116,19 @@ pub fn write_error(parts: &[&str]) {
     // Nobody is left to tell if standard error is closed.
     let _ = write_parts(Fd(2), &bytes);
 }
+
+/// Says something on standard error, in one write.
+pub fn write_error_bytes(bytes: &[u8]) {
+    // As above.
+    let _ = write_parts(Fd(2), &[bytes]);
+}
+
+/// Reads into `buffer`; how much.
+pub fn read(fd: Fd, buffer: &mut [u8]) -> Result<usize> {
+    // SAFETY: a live buffer.
+    unsafe { call(libc::SYS_read, [fd.0, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+}
+
 /// Removes a file.
 pub fn remove(path: &[u8]) -> Result<()> {
     debug_assert!(path.last() == Some(&0));
@@ -463,6 +476,11 @@ pub fn block_signals() -> SignalMask {
 /// Undoes [`block_signals`].
 pub fn restore_signals(mask: SignalMask) {
     set_mask(libc::SIG_SETMASK, mask.0);
+}
+
+/// Blocks no signal of the calling thread.
+pub fn unblock_signals() {
+    set_mask(libc::SIG_SETMASK, 0);
 }
 
 #[cfg(test)]

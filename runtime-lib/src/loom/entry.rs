@@ -162,9 +162,10 @@ fn measure_state() {
 unsafe extern "C" fn check(location: usize, _: usize, stack: usize) {
     let Some(member) = members::known() else { return };
     member.forget_left(stack);
-    member.waits.store(wire::AT_CHECK, Ordering::Relaxed);
+    // A handler may come here while the thread waits elsewhere.
+    let before = member.waits.swap(wire::AT_CHECK, Ordering::Relaxed);
     protocol::pause(&GATE, member, location);
-    member.waits.store(wire::AT_CALL, Ordering::Relaxed);
+    member.waits.store(before, Ordering::Relaxed);
 }
 
 /// After a call that may have blocked. The word is [`AT_RUNNING`] again, and a fence has been.

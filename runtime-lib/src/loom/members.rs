@@ -63,10 +63,8 @@ pub struct Member {
     tid: AtomicU32,
     /// While it waits in the runtime, where: one of [`wire`]'s `AT_` numbers; [`wire::AT_CALL`] else.
     pub waits: AtomicU32,
-    /// Since when it is in a slot, as [`super::retired`] counts; 0: it is in none.
+    /// Since when it is in a slot, as [`super::block`] counts; 0: it is in none.
     pub in_slot: AtomicU64,
-    /// How deep its ALONE regions are nested.
-    pub alone: Own<u32>,
     /// Rounds of thread-specific destructors so far.
     rounds: Own<u32>,
     outers: Pile<OuterEntry, 14>,
@@ -139,10 +137,12 @@ fn adopt() -> Option<&'static Member> {
         words::set_member(member as *const Member as usize);
         // SAFETY: a key of ours.
         unsafe { libc::pthread_setspecific(key, (member as *const Member).cast::<c_void>()) };
-        with_registry(|registry| {
+        let count = with_registry(|registry| {
             registry.count += 1;
             member.at.store((words::at() as *const AtomicUsize).cast_mut(), Ordering::Release);
+            registry.count
         });
+        super::thread_begins(count);
         Some(member)
     });
     sys::restore_signals(mask);
@@ -187,12 +187,13 @@ unsafe extern "C" fn round_of_destructors(value: *mut c_void) {
         return;
     }
     let mask = sys::block_signals();
+    // It runs until it is off the list: what it holds is its own to give back.
+    protocol::reacquire(&super::GATE, member, address_of(&OUTSIDE));
     super::thread_ends(member);
     words::set_member(ENDED);
     words::at().store(AT_UNKNOWN, Ordering::Relaxed);
     with_registry(|registry| registry.put_back(member));
     sys::restore_signals(mask);
-    super::thread_ended();
 }
 
 impl protocol::Member for Member {
@@ -221,7 +222,6 @@ impl Member {
         self.tid.store(sys::thread_id(), Ordering::Relaxed);
         self.waits.store(wire::AT_CALL, Ordering::Relaxed);
         self.in_slot.store(0, Ordering::Relaxed);
-        self.alone.set(0);
         self.rounds.set(0);
         self.outers.clear();
         self.holdings.clear();

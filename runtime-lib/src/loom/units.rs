@@ -302,18 +302,6 @@ pub fn locate(location: usize) -> Option<(u64, u32)> {
     found
 }
 
-/// The location of the slot with this cell.
-pub fn location_of_slot(cell: usize) -> usize {
-    let mut found = super::members::address_of(&super::members::OUTSIDE);
-    for_each(|unit| {
-        let offset = cell.wrapping_sub(unit.slots as usize) / size_of::<usize>();
-        if offset < unit.slot_count as usize {
-            found = unit.locations as usize + unit.slot_base as usize + offset;
-        }
-    });
-    found
-}
-
 /// Asks all functions to look at what is pending, or no longer.
 pub fn set_waiting(is_waiting: bool) {
     with_units(|units| {
