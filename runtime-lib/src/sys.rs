@@ -63,6 +63,13 @@ pub unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
 #[derive(Clone, Copy)]
 pub struct Fd(usize);
 
+impl Fd {
+    /// As the kernel counts.
+    pub fn number(self) -> usize {
+        self.0
+    }
+}
+
 /// Opens `path` (which ends with a zero byte), close-on-exec.
 pub fn open(path: &[u8], flags: i32) -> Result<Fd> {
     debug_assert!(path.last() == Some(&0));

@@ -17,6 +17,8 @@ use covsched_core::loom::wire::{Head, MAGIC, MAX_LENGTH, VERSION};
 use covsched_core::rawlog::Plain;
 
 const MOST: usize = 16;
+/// Room for a socket's name.
+const PATH: usize = LONGEST_FOLDER + 18;
 /// Nanoseconds after which a client that does not go on is cut off.
 const PATIENCE: u64 = 10_000_000_000;
 
@@ -39,7 +41,7 @@ struct Client {
 pub struct Clients {
     listener: Option<Socket>,
     clients: [Option<Client>; MOST],
-    path: Line<{ LONGEST_FOLDER + 18 }>,
+    path: Line<PATH>,
     /// The process whose path it is; 0: no file.
     process: u32,
 }
@@ -76,9 +78,16 @@ impl Clients {
         if let Err(text) = net::make_private_folder(folder.zero_ended(), user) {
             return complain(&folder, text);
         }
-        // What an earlier process with this number left.
-        let _ = sys::remove(self.path.zero_ended());
-        match net::listen(self.path.zero_ended()) {
+        remove_abandoned(&mut folder);
+        // It gets its name when it listens, so that nobody takes it for abandoned.
+        let mut unnamed = Line::<PATH>::new();
+        unnamed.push_bytes(folder.bytes()).push("/").number(process.into()).push(".new");
+        let _ = sys::remove(unnamed.zero_ended());
+        let listener = net::listen(unnamed.zero_ended()).and_then(|listener| {
+            let renamed = net::rename(unnamed.zero_ended(), self.path.zero_ended());
+            renamed.map(|()| listener).inspect_err(|_| listener.close())
+        });
+        match listener {
             Ok(listener) => {
                 self.listener = Some(listener);
                 self.process = process;
@@ -172,6 +181,22 @@ impl Clients {
             let _ = sys::remove(self.path.zero_ended());
         }
     }
+}
+
+/// Removes sockets of processes that ended without doing so.
+fn remove_abandoned(folder: &mut Line<{ LONGEST_FOLDER + 2 }>) {
+    let mut path = Line::<PATH>::new();
+    path.push_bytes(folder.bytes()).push("/");
+    let folder_length = path.bytes().len();
+    net::for_each_name(folder.zero_ended(), |name| {
+        if name.ends_with(b".sock") {
+            path.cut(folder_length);
+            path.push_bytes(name);
+            if net::is_abandoned(path.zero_ended()) {
+                let _ = sys::remove(path.zero_ended());
+            }
+        }
+    });
 }
 
 fn complain(folder: &Line<{ LONGEST_FOLDER + 2 }>, text: &str) {

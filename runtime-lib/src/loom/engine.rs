@@ -30,6 +30,10 @@ static STATE: AtomicU32 = AtomicU32::new(IDLE);
 /// The thread that began the process has ended.
 static HAS_MAIN_ENDED: AtomicBool = AtomicBool::new(false);
 
+/// The process was forked by one with an engine.
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+const CHILD_WAITS: u32 = 20_000_000;
+
 /// What is the engine's alone; before it runs, of whoever installs the first filter.
 struct Own(UnsafeCell<(Installed, Clients)>);
 
@@ -107,6 +111,10 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
     net::introduce_thread(b"covsched-loom\0");
     // SAFETY: this is the engine.
     let (installed, clients) = unsafe { &mut *OWN.0.get() };
+    if IS_CHILD.load(Ordering::Relaxed) {
+        // Most children become another program at once, and a socket would stay behind.
+        sys::sleep_nanoseconds(CHILD_WAITS);
+    }
     clients.open();
     let mut flips = SETTINGS.flip_seed().map(switches::Flips::new);
     let mut last_look = sys::monotonic_nanoseconds();
@@ -194,6 +202,7 @@ pub fn start_in_child() {
     let (_, clients) = unsafe { &mut *OWN.0.get() };
     clients.close(false);
     if STATE.load(Ordering::Relaxed) == RUNS {
+        IS_CHILD.store(true, Ordering::Relaxed);
         STATE.store(WANTED, Ordering::Relaxed);
         start();
     }

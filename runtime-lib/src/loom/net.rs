@@ -3,7 +3,7 @@
 //! ([`Socket::is_own`]).
 
 use crate::sys::{call, SignalMask};
-use core::mem::size_of;
+use core::mem::{size_of, size_of_val};
 
 type Result<T> = core::result::Result<T, i32>;
 
@@ -42,11 +42,10 @@ fn close(fd: usize) {
     let _ = unsafe { call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]) };
 }
 
-/// Listens at a path (zero-ended), which must not exist.
-pub fn listen(path: &[u8]) -> Result<Socket> {
-    const BACKLOG: usize = 16;
+/// A new socket, and does something with it and an address (zero-ended).
+fn with_address(path: &[u8], body: impl FnOnce(usize, usize, usize) -> Result<usize>) -> Result<usize> {
     let kind = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as usize;
-    // SAFETY: plain C data; a live address.
+    // SAFETY: plain C data.
     unsafe {
         let mut address: libc::sockaddr_un = core::mem::zeroed();
         address.sun_family = libc::AF_UNIX as u16;
@@ -55,16 +54,58 @@ pub fn listen(path: &[u8]) -> Result<Socket> {
         }
         address.sun_path.iter_mut().zip(path).for_each(|(place, &byte)| *place = byte as _);
         let fd = call(libc::SYS_socket, [libc::AF_UNIX as usize, kind, 0, 0, 0, 0])?;
-        let pointer = &raw const address as usize;
-        let bound = call(libc::SYS_bind, [fd, pointer, size_of::<libc::sockaddr_un>(), 0, 0, 0])
-            .and_then(|_| call(libc::SYS_listen, [fd, BACKLOG, 0, 0, 0, 0]));
-        match bound {
-            Ok(_) => Ok(socket_of(fd)),
-            Err(error) => {
-                close(fd);
-                Err(error)
-            }
-        }
+        let done = body(fd, &raw const address as usize, size_of::<libc::sockaddr_un>());
+        done.map(|_| fd).inspect_err(|_| close(fd))
+    }
+}
+
+/// Listens at a path, which must not exist.
+pub fn listen(path: &[u8]) -> Result<Socket> {
+    const BACKLOG: usize = 16;
+    // SAFETY: a live address.
+    let bound = with_address(path, |fd, address, length| unsafe {
+        call(libc::SYS_bind, [fd, address, length, 0, 0, 0])?;
+        call(libc::SYS_listen, [fd, BACKLOG, 0, 0, 0, 0])
+    });
+    bound.map(socket_of)
+}
+
+/// Whether nobody listens at a path any more.
+pub fn is_abandoned(path: &[u8]) -> bool {
+    // SAFETY: a live address.
+    let connected = with_address(path, |fd, address, length| unsafe {
+        call(libc::SYS_connect, [fd, address, length, 0, 0, 0])
+    });
+    connected.inspect(|&fd| close(fd)) == Err(libc::ECONNREFUSED)
+}
+
+/// Gives a file another name; both are zero-ended.
+pub fn rename(from: &[u8], to: &[u8]) -> Result<()> {
+    let at = libc::AT_FDCWD as usize;
+    // SAFETY: zero-ended paths.
+    unsafe {
+        call(libc::SYS_renameat2, [at, from.as_ptr() as usize, at, to.as_ptr() as usize, 0, 0]).map(drop)
+    }
+}
+
+/// Looks at the names in a folder (zero-ended), or some hundred of them.
+pub fn for_each_name(folder: &[u8], mut body: impl FnMut(&[u8])) {
+    const NAME_AT: usize = 19;
+    let Ok(fd) = crate::sys::open(folder, libc::O_RDONLY | libc::O_DIRECTORY) else { return };
+    let mut room = [0u64; 1024];
+    // SAFETY: a live buffer.
+    let filled = unsafe {
+        let place = (room.as_mut_ptr() as usize, size_of_val(&room));
+        call(libc::SYS_getdents64, [fd.number(), place.0, place.1, 0, 0, 0]).unwrap_or(0)
+    };
+    crate::sys::close(fd);
+    // SAFETY: the kernel wrote so many bytes.
+    let mut rest = unsafe { core::slice::from_raw_parts(room.as_ptr().cast::<u8>(), filled) };
+    while rest.len() > NAME_AT {
+        let length = usize::from(u16::from_ne_bytes([rest[16], rest[17]]));
+        let Some(record) = rest.get(NAME_AT..length) else { break };
+        body(record.split(|&byte| byte == 0).next().unwrap_or(&[]));
+        rest = &rest[length..];
     }
 }
 

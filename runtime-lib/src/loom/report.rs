@@ -24,6 +24,11 @@ impl<const N: usize> Line<N> {
         &self.bytes[..=length]
     }
 
+    /// Forgets what comes after `length` bytes.
+    pub fn cut(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
     /// Adds a text.
     pub fn push(&mut self, text: &str) -> &mut Self {
         self.push_bytes(text.as_bytes())

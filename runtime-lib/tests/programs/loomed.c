@@ -23,7 +23,7 @@ LOOM_UNIT(0x1001, 5, 9, 8)
 enum { KEYS = 4, MOST = 64 };
 static _Atomic long inside[KEYS], overlaps, same_key_overlaps, rounds, naps, produced, consumed, early, disturbed;
 static _Atomic long ticks[MOST];
-static _Atomic int stop, stay, key_range = KEYS, with_order, with_alone, with_handler;
+static _Atomic int stop, stay, key_range = KEYS, with_order, with_alone;
 static int blocker[2];
 
 static void nap(long microseconds) {

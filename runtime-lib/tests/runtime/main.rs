@@ -3,5 +3,6 @@
 
 mod epochs;
 mod link;
+mod loomed;
 mod record;
 mod support;
