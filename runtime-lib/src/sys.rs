@@ -220,6 +220,23 @@ pub fn is_mapped(start: *const u8, length: usize) -> bool {
     })
 }
 
+/// Reads up to 8 bytes of the process's own memory: EFAULT if they are not there.
+pub fn read_memory(address: usize, bytes: usize) -> Result<u64> {
+    let mut word = 0u64;
+    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: bytes.min(8) };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: bytes.min(8) };
+    // SAFETY: the kernel writes into a word of ours, and looks whether it can read.
+    let read = unsafe {
+        let (local, remote) = (&raw const local as usize, &raw const remote as usize);
+        call(libc::SYS_process_vm_readv, [process_id() as usize, local, 1, remote, 1, 0])?
+    };
+    if read == bytes {
+        Ok(word)
+    } else {
+        Err(libc::EFAULT)
+    }
+}
+
 /// Sleeps while `*word == value`; may return early.
 pub fn futex_wait(word: &AtomicU32, value: u32) {
     let operation = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;

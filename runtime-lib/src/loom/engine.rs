@@ -192,7 +192,8 @@ pub fn process_ends() {
 pub fn reset_filters() {
     // SAFETY: the child's only thread; rounds are complete.
     let (installed, _) = unsafe { &mut *OWN.0.get() };
-    installed.all().for_each(|filter| filter.objects.after_fork_in_child());
+    let survivor = members::known().map_or(0, |member| member.number());
+    installed.all().for_each(|filter| filter.objects.after_fork_in_child(survivor));
 }
 
 /// In a forked child: an engine of its own, if the parent had one.

@@ -4,7 +4,8 @@
 //!
 //! Compiled against the `loom` crate too: tests/model.
 
-use super::sync::{AtomicU32, AtomicU64, Ordering};
+use super::latch::Sleeper;
+use super::sync::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// The counter. All zeros is a new one.
 pub struct Fraction {
@@ -34,7 +35,7 @@ fn halves(counts: u64) -> (u64, u64) {
 }
 
 impl Fraction {
-    /// A new one.
+    /// A new one; in mapped memory zeros do.
     #[cfg(test)]
     pub fn new() -> Fraction {
         Fraction { counts: AtomicU64::new(0), up_times: AtomicU32::new(0), down_times: AtomicU32::new(0) }
@@ -98,45 +99,42 @@ impl Fraction {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A semaphore: the counter, a word to sleep on that changes with each up, and how many may be asleep.
+pub struct Semaphore<'a> {
+    /// The counter.
+    pub fraction: &'a Fraction,
+    /// The word.
+    pub word: &'a AtomicU32,
+    /// How many wait.
+    pub waiters: &'a AtomicU32,
+}
 
-    #[test]
-    fn three_ups_for_one_down() {
-        let semaphore = Fraction::new();
-        assert_eq!(semaphore.down(1), Moved::No);
-        for _ in 0..2 {
-            semaphore.up(3);
-            semaphore.up(3);
-            assert_eq!(semaphore.down(1), Moved::No);
-            semaphore.up(3);
-            assert_eq!(semaphore.down(1), Moved::Yes);
-            assert!(semaphore.is_idle());
+impl Semaphore<'_> {
+    /// An event before has happened; whether all sleepers are to be woken.
+    pub fn up(&self, times: u32) -> (Moved, bool) {
+        let moved = self.fraction.up(times);
+        // Either this sees the waiter, or that sees the event.
+        fence(Ordering::SeqCst);
+        let has_waiters = moved == Moved::Yes && self.waiters.load(Ordering::Relaxed) > 0;
+        if has_waiters {
+            self.word.fetch_add(1, Ordering::SeqCst);
         }
+        (moved, has_waiters)
     }
 
-    #[test]
-    fn one_up_for_two_downs_and_the_first_n_counts() {
-        let semaphore = Fraction::new();
-        semaphore.up(1);
-        assert_eq!(semaphore.down(2), Moved::Yes);
-        assert_eq!(semaphore.down(9), Moved::Yes);
-        assert_eq!(semaphore.down(2), Moved::No);
-        assert!(semaphore.kill());
-        assert_eq!(semaphore.up(1), Moved::Dead);
-        assert_eq!(semaphore.down(1), Moved::Dead);
-    }
-
-    #[test]
-    fn three_ups_for_two_downs() {
-        let semaphore = Fraction::new();
-        let downs = |expected: &[Moved]| expected.iter().for_each(|&one| assert_eq!(semaphore.down(2), one));
-        semaphore.up(3);
-        downs(&[Moved::No]);
-        semaphore.up(3);
-        downs(&[Moved::Yes, Moved::No]);
-        semaphore.up(3);
-        downs(&[Moved::Yes, Moved::No]);
+    /// An event after is to happen: waits for as long as the sleeper does not give up.
+    pub fn down(&self, times: u32, sleeper: &mut impl Sleeper) -> Moved {
+        self.waiters.fetch_add(1, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+        let moved = loop {
+            let word = self.word.load(Ordering::SeqCst);
+            let moved = self.fraction.down(times);
+            if moved != Moved::No || sleeper.gives_up() {
+                break moved;
+            }
+            sleeper.sleep(self.word, word);
+        };
+        self.waiters.fetch_sub(1, Ordering::SeqCst);
+        moved
     }
 }

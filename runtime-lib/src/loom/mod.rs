@@ -22,6 +22,8 @@ mod expression;
 mod filter;
 mod fork;
 mod fraction;
+#[cfg(test)]
+mod fraction_tests;
 mod holdings;
 mod latch;
 mod members;

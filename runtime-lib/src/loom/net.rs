@@ -70,8 +70,19 @@ pub fn listen(path: &[u8]) -> Result<Socket> {
     bound.map(socket_of)
 }
 
-/// Whether nobody listens at a path any more.
+/// Whether there is a socket at a path, and nobody listens any more.
 pub fn is_abandoned(path: &[u8]) -> bool {
+    let at = libc::AT_FDCWD as usize;
+    // SAFETY: a zero-ended path, and plain C data for the kernel to fill in.
+    let is_socket = unsafe {
+        let mut facts: libc::stat = core::mem::zeroed();
+        let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
+        let found = call(libc::SYS_newfstatat, [at, path.as_ptr() as usize, &raw mut facts as usize, flags, 0, 0]);
+        found.is_ok() && facts.st_mode & libc::S_IFMT == libc::S_IFSOCK
+    };
+    if !is_socket {
+        return false;
+    }
     // SAFETY: a live address.
     let connected = with_address(path, |fd, address, length| unsafe {
         call(libc::SYS_connect, [fd, address, length, 0, 0, 0])

@@ -6,7 +6,7 @@
 //! used again when nobody can be reading it ([`super::block`]).
 
 use super::block::{self, Block};
-use super::fraction::Fraction;
+use super::fraction::{Fraction, Semaphore};
 use super::latch;
 use crate::lock::Lock;
 use crate::sys;
@@ -203,13 +203,19 @@ impl Objects {
         }
     }
 
-    /// In a forked child.
-    pub fn after_fork_in_child(&self) {
+    /// In a forked child: only the thread with this number is there. Others may have been about to note what they had taken.
+    pub fn after_fork_in_child(&self, survivor: u32) {
         self.lock.reset();
         // SAFETY: the child's only thread. Somebody may have been in the middle of these: what they had is lost.
         let spare = unsafe { &mut *self.spare.get() };
         (spare.free, spare.limbo, spare.fresh.1) = (core::ptr::null_mut(), core::ptr::null_mut(), 0);
-        self.for_each(|object| object.waiters.store(0, Ordering::Relaxed));
+        self.for_each(|object| {
+            object.waiters.store(0, Ordering::Relaxed);
+            let is_survivors = object.word.load(Ordering::Relaxed) & !latch::WAITERS == survivor;
+            if object.name.step == 0 && !is_survivors {
+                object.word.store(0, Ordering::Relaxed);
+            }
+        });
     }
 }
 
@@ -217,6 +223,11 @@ impl Object {
     /// Its name.
     pub fn name(&self) -> &Name {
         &self.name
+    }
+
+    /// It, as one.
+    pub fn semaphore(&self) -> Semaphore<'_> {
+        Semaphore { fraction: &self.fraction, word: &self.word, waiters: &self.waiters }
     }
 
     /// Makes it unusable if nobody holds it.

@@ -3,7 +3,7 @@
 use super::expression::{self, Value, NOTHING};
 use super::filter::Filter;
 use super::fraction::Moved;
-use super::latch::{self, Sleeper, Taken};
+use super::latch::{self, Taken};
 use super::members::Member;
 use super::objects::{Name, Object};
 use super::wait::Wait;
@@ -166,10 +166,11 @@ fn lock(member: &Member, filter: &Filter, location: usize, name: Name) -> bool {
 
 fn up(member: &Member, filter: &Filter, location: usize, name: Name, times: u32) {
     while let Some(object) = object(member, filter, location, &name) {
-        if object.fraction.up(times) != Moved::Dead {
-            if object.waiters.load(Ordering::SeqCst) > 0 {
-                object.wake();
-            }
+        let (moved, has_waiters) = object.semaphore().up(times);
+        if has_waiters {
+            sys::futex_wake(&object.word, i32::MAX as usize);
+        }
+        if moved != Moved::Dead {
             break;
         }
         sys::yield_now();
@@ -181,19 +182,10 @@ fn down(member: &Member, filter: &Filter, location: usize, name: Name, times: u3
     while let Some(object) = object(member, filter, location, &name) {
         let mut moved = object.fraction.down(times);
         if moved == Moved::No {
-            has_waited = true;
             let mut wait = Wait::begin(member, filter, name.constraint, location);
-            object.waiters.fetch_add(1, Ordering::SeqCst);
-            loop {
-                let word = object.word.load(Ordering::SeqCst);
-                moved = object.fraction.down(times);
-                if moved != Moved::No || wait.gives_up() {
-                    break;
-                }
-                wait.sleep(&object.word, word);
-            }
-            object.waiters.fetch_sub(1, Ordering::SeqCst);
+            moved = object.semaphore().down(times, &mut wait);
             wait.end();
+            has_waited = true;
         }
         if moved != Moved::Dead {
             break;

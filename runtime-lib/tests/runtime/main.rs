@@ -4,5 +4,6 @@
 mod epochs;
 mod link;
 mod loomed;
+mod loomed_faults;
 mod record;
 mod support;

@@ -11,6 +11,7 @@ use std::mem::size_of;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 /// The unit of `programs/loomed.c`.
@@ -252,7 +253,8 @@ pub struct Counts {
 
 impl Server {
     pub fn start(threads: u32, options: &str) -> Server {
-        Self::start_program(&build("loomed.c"), threads, options)
+        static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+        Self::start_program(PROGRAM.get_or_init(|| build("loomed.c")), threads, options)
     }
 
     pub fn start_program(program: &Path, threads: u32, options: &str) -> Server {
