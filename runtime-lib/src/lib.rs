@@ -6,7 +6,7 @@
 //! 2. Own memory by mmap, own files by raw system calls ([`sys`]): never malloc, never a libc function that the
 //!    program may have replaced, that is a cancellation point, or that sets errno. What is called by
 //!    name is the wrapped function itself ([`real`]) and a few functions of glibc that have no other form
-//!    (thread-specific keys, fork handlers, `dl_iterate_phdr`).
+//!    (thread-specific keys, fork handlers, `dl_iterate_phdr`, `pthread_create` for [`loom`]'s engine).
 //! 3. The runtime does not unwind, and lets others unwind: C++ exceptions and glibc's cancellation pass through
 //!    hook frames. These frames have unwind tables and no destructors; where something must happen on the
 //!    way, [`guard`] does it. So no hook keeps a value with a `Drop` across a wrapped call.

@@ -73,7 +73,8 @@ impl<'a> LoomOptions<'a> {
                     "slow" => Some(SwitchMode::Slow),
                     "random" => Some(SwitchMode::Random(1)),
                     _ => {
-                        let seed = value.strip_prefix("random").and_then(|rest| rest.strip_prefix([',', ':']));
+                        let seed =
+                            value.strip_prefix("random").and_then(|rest| rest.strip_prefix([',', ':']));
                         seed.and_then(|seed| seed.parse().ok()).map(SwitchMode::Random)
                     }
                 };

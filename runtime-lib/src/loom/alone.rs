@@ -48,9 +48,8 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
             GATE.request(protocol::ALONE);
         });
         let mut looks = 0u32;
-        let is_paused_or_own = |other: &'static Member| {
-            core::ptr::eq(other, member) || protocol::released_at(other).is_some()
-        };
+        let is_paused_or_own =
+            |other: &'static Member| core::ptr::eq(other, member) || protocol::released_at(other).is_some();
         while !members::all(is_paused_or_own) && !wait.is_over() {
             looks += 1;
             super::wait_a_little(looks);
@@ -130,7 +129,12 @@ pub fn watch() {
         if owner != 0 && owner != member.number() && waited > filter.patience() {
             let constraint = CONSTRAINT.load(Ordering::Relaxed) as u16;
             let location = LOCATION.load(Ordering::Relaxed);
-            filter.break_down(member, location, constraint, "was paused too long for a thread that runs alone there");
+            filter.break_down(
+                member,
+                location,
+                constraint,
+                "was paused too long for a thread that runs alone there",
+            );
         }
     }
     super::block::end_reading(member, is_reading);

@@ -159,19 +159,19 @@ impl Clients {
         }
     }
 
-    /// Ends all connections; the file too, if it is this process's.
-    pub fn close(&mut self, with_file: bool) {
-        for place in &mut self.clients {
-            if let Some(client) = place.take() {
-                client.free();
-            }
-        }
-        if let Some(listener) = self.listener.take() {
-            listener.close();
-        }
-        if with_file {
-            self.remove_file();
-        }
+    /// Ends all connections, and removes the file.
+    pub fn close(&mut self) {
+        self.clients.iter_mut().filter_map(Option::take).for_each(|client| client.free());
+        self.listener.take().into_iter().for_each(Socket::close);
+        self.remove_file();
+        self.process = 0;
+    }
+
+    /// In a forked child: the connections are the parent's. Its engine may have been in the middle of anything: only descriptors are looked at,
+    /// which are closed if they are what they should be; memory of messages is left.
+    pub fn after_fork_in_child(&mut self) {
+        self.clients.iter_mut().filter_map(Option::take).for_each(|client| client.socket.close());
+        self.listener.take().into_iter().for_each(Socket::close);
         self.process = 0;
     }
 
@@ -229,7 +229,10 @@ impl Client {
                 let body = unsafe {
                     match self.body.is_null() {
                         true => &[],
-                        false => core::slice::from_raw_parts(block::body(self.body), self.received - self.head.len()),
+                        false => core::slice::from_raw_parts(
+                            block::body(self.body),
+                            self.received - self.head.len(),
+                        ),
                     }
                 };
                 let kind = Head::read(&self.head).map_or(0, |head| head.kind);

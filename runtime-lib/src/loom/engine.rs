@@ -134,7 +134,7 @@ extern "C" fn main(_: *mut c_void) -> *mut c_void {
         }
     }
     STATE.store(OVER, Ordering::Relaxed);
-    clients.close(true);
+    clients.close();
     // Exit handlers run with signals as a program expects them.
     sys::unblock_signals();
     null_mut()
@@ -165,7 +165,7 @@ fn expel(installed: &mut Installed) {
         filter.is_expelled.store(true, Ordering::Relaxed);
         let mut expelled = installed.all().filter(|filter| filter.is_expelled.load(Ordering::Relaxed));
         if let Some(oldest) = expelled.nth(KEPT) {
-            installed.forget(oldest);
+            installed.drop_report(oldest);
         }
     }
 }
@@ -201,7 +201,7 @@ pub fn start_in_child() {
     HAS_MAIN_ENDED.store(false, Ordering::Relaxed);
     // SAFETY: the child's only thread.
     let (_, clients) = unsafe { &mut *OWN.0.get() };
-    clients.close(false);
+    clients.after_fork_in_child();
     if STATE.load(Ordering::Relaxed) == RUNS {
         IS_CHILD.store(true, Ordering::Relaxed);
         STATE.store(WANTED, Ordering::Relaxed);

@@ -104,7 +104,8 @@ pub fn check(code: &[u8], at: u32, places: &impl Places) -> Result<(), &'static 
             }
             Step::Global(unit, address) => {
                 depth += 1;
-                let bias = places.bias(unit).ok_or("an expression names a unit that the plan does not have")?;
+                let bias =
+                    places.bias(unit).ok_or("an expression names a unit that the plan does not have")?;
                 global = Some(address.wrapping_add(bias));
             }
             Step::Load((bytes, _)) => {
@@ -206,7 +207,9 @@ pub unsafe fn evaluate(code: &[u8], at: u32, places: &impl Places, frame: *const
                 depth -= 1;
                 stack[depth - 1] = stack[depth - 1].wrapping_add(stack[depth]);
             }
-            Some(Step::Scale(factor)) if depth >= 1 => stack[depth - 1] = stack[depth - 1].wrapping_mul(factor),
+            Some(Step::Scale(factor)) if depth >= 1 => {
+                stack[depth - 1] = stack[depth - 1].wrapping_mul(factor)
+            }
             Some(_) => return ControlFlow::Break(()),
         }
         ControlFlow::Continue(())

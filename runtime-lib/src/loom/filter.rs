@@ -13,9 +13,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use covsched_core::loom::abi::Unit;
 use covsched_core::loom::plan::{
-    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE, CONSTRAINT_MUTUAL,
-    CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP,
-    VERSION,
+    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE,
+    CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK,
+    OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
 };
 use covsched_core::rawlog::Plain;
 
@@ -146,7 +146,9 @@ impl Filter {
     /// Every index, and every expression.
     fn check(&self) -> Result<(), &'static str> {
         let units = self.header.units.count;
-        let unit = |index: u32| (index < units).then(|| self.unit(index)).ok_or("the plan names a unit that it does not have");
+        let unit = |index: u32| {
+            (index < units).then(|| self.unit(index)).ok_or("the plan names a unit that it does not have")
+        };
         for switch in self.switches() {
             if switch.function >= unit(switch.unit)?.function_count {
                 return Err("the plan names a function that is not there");
@@ -165,11 +167,15 @@ impl Filter {
             if op.slot >= unit(op.unit)?.slot_count {
                 return Err("the plan names a slot that is not there");
             }
-            let constraint = constraints.get(usize::from(op.constraint)).ok_or("the plan names a constraint that it does not have")?;
+            let constraint = constraints
+                .get(usize::from(op.constraint))
+                .ok_or("the plan names a constraint that it does not have")?;
             let fits = match op.kind {
                 OP_LOCK | OP_UNLOCK => constraint.kind == CONSTRAINT_MUTUAL,
                 OP_LEAVE => constraint.kind == CONSTRAINT_MUTUAL || constraint.kind == CONSTRAINT_ALONE,
-                OP_UP | OP_DOWN => constraint.kind == CONSTRAINT_ORDER && u32::from(op.step) < constraint.steps,
+                OP_UP | OP_DOWN => {
+                    constraint.kind == CONSTRAINT_ORDER && u32::from(op.step) < constraint.steps
+                }
                 OP_ALONE | OP_TOGETHER => constraint.kind == CONSTRAINT_ALONE,
                 _ => false,
             };

@@ -77,7 +77,8 @@ pub fn is_abandoned(path: &[u8]) -> bool {
     let is_socket = unsafe {
         let mut facts: libc::stat = core::mem::zeroed();
         let flags = libc::AT_SYMLINK_NOFOLLOW as usize;
-        let found = call(libc::SYS_newfstatat, [at, path.as_ptr() as usize, &raw mut facts as usize, flags, 0, 0]);
+        let found =
+            call(libc::SYS_newfstatat, [at, path.as_ptr() as usize, &raw mut facts as usize, flags, 0, 0]);
         found.is_ok() && facts.st_mode & libc::S_IFMT == libc::S_IFSOCK
     };
     if !is_socket {
@@ -207,7 +208,9 @@ pub fn make_private_folder(path: &[u8], user: u32) -> core::result::Result<(), &
         close(fd);
         match facts {
             Some(facts) if facts.st_uid != user => Err("belongs to another user"),
-            Some(facts) if facts.st_mode & 0o077 != 0 => Err("is open to other users (its mode should be 0700)"),
+            Some(facts) if facts.st_mode & 0o077 != 0 => {
+                Err("is open to other users (its mode should be 0700)")
+            }
             Some(_) => Ok(()),
             None => Err("cannot be looked at"),
         }
@@ -228,7 +231,7 @@ pub fn introduce_thread(name: &[u8]) {
 /// Lets the signals through that glibc uses for itself: setuid in one thread must reach all.
 pub fn let_glibc_signals_through() {
     const GLIBC: u64 = 1 << 31 | 1 << 32; // 32 and 33
-    // SAFETY: one live word.
+                                          // SAFETY: one live word.
     let _ = unsafe {
         let how = libc::SIG_UNBLOCK as usize;
         call(libc::SYS_rt_sigprocmask, [how, &GLIBC as *const u64 as usize, 0, 8, 0, 0])

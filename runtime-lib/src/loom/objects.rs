@@ -77,7 +77,10 @@ unsafe impl Sync for Objects {}
 
 impl Objects {
     fn chain(&self, name: &Name) -> &AtomicPtr<Object> {
-        let mixed = mix(name.key[0] ^ name.key[1].rotate_left(32) ^ u64::from(name.constraint) << 16 ^ u64::from(name.step));
+        let mixed = mix(name.key[0]
+            ^ name.key[1].rotate_left(32)
+            ^ u64::from(name.constraint) << 16
+            ^ u64::from(name.step));
         &self.chains[mixed as usize % CHAINS]
     }
 
@@ -211,7 +214,7 @@ impl Objects {
         (spare.free, spare.limbo, spare.fresh.1) = (core::ptr::null_mut(), core::ptr::null_mut(), 0);
         self.for_each(|object| {
             object.waiters.store(0, Ordering::Relaxed);
-            let is_survivors = object.word.load(Ordering::Relaxed) & !latch::WAITERS == survivor;
+            let is_survivors = latch::owner(object.word.load(Ordering::Relaxed)) == survivor;
             if object.name.step == 0 && !is_survivors {
                 object.word.store(0, Ordering::Relaxed);
             }

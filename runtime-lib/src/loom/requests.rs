@@ -9,8 +9,8 @@ use crate::{start, sys};
 use core::mem::size_of;
 use core::sync::atomic::Ordering;
 use covsched_core::loom::wire::{
-    FilterInfo, Head, Outcome, Process, ThreadAt, ADD, DONE, FILTERS, FILTER_EXPELLED, FILTER_INSTALLED, HELLO, LIST,
-    MAGIC, MAX_LENGTH, NOT_DONE, PROCESS, REFUSED, REMOVE, REPLACE, THREADS, VERSION, WHERE,
+    FilterInfo, Head, Outcome, Process, ThreadAt, ADD, DONE, FILTERS, FILTER_EXPELLED, FILTER_INSTALLED,
+    HELLO, LIST, MAGIC, MAX_LENGTH, NOT_DONE, PROCESS, REFUSED, REMOVE, REPLACE, THREADS, VERSION, WHERE,
 };
 use covsched_core::rawlog::Plain;
 
@@ -45,7 +45,12 @@ impl Message {
 }
 
 /// The answer to a request that arrived at `arrival`; `None` ends the connection.
-pub fn answer(installed: &mut Installed, kind: u16, body: &[u8], arrival: u64) -> Option<(*mut Block, usize)> {
+pub fn answer(
+    installed: &mut Installed,
+    kind: u16,
+    body: &[u8],
+    arrival: u64,
+) -> Option<(*mut Block, usize)> {
     let result = match kind {
         HELLO => return hello(),
         LIST => return list(installed),
@@ -101,7 +106,7 @@ fn add(installed: &mut Installed, plan: &[u8], instead_of: Option<u32>) -> Resul
     match installed.change(Some(filter), old.filter(|_| expelled.is_none()), &mut in_the_way) {
         Ok(outcome) if outcome.is_done => {
             let broken = old.filter(|old| instead_of.is_some() && installed.find(old_id(old)).is_some());
-            broken.into_iter().for_each(|old| installed.forget(old));
+            broken.into_iter().for_each(|old| installed.drop_report(old));
             let id = filter.id.load(Ordering::Relaxed);
             Ok(Change { filter: id, tries: outcome.tries, is_done: true, in_the_way })
         }
@@ -130,7 +135,7 @@ fn remove(installed: &mut Installed, id: u32) -> Result<Change, &'static str> {
     }
     // Still listed if it broke, for its report.
     if is_done && installed.find(id).is_some() {
-        installed.forget(filter);
+        installed.drop_report(filter);
     }
     Ok(Change { filter: id, tries, is_done, in_the_way })
 }
@@ -210,4 +215,3 @@ fn list(installed: &Installed) -> Option<(*mut Block, usize)> {
     }
     Some(message.finish(FILTERS))
 }
-

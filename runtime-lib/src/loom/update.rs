@@ -138,7 +138,10 @@ impl Installed {
                 self.filters = (added as *const Filter).cast_mut();
             }
             // One that broke stays in the list, for its report.
-            removed.filter(|removed| removed.state() == GONE).into_iter().for_each(|removed| self.forget(removed));
+            removed
+                .filter(|removed| removed.state() == GONE)
+                .into_iter()
+                .for_each(|removed| self.forget(removed));
         });
         if !outcome.is_done && !cells.is_null() {
             block::unmap(cells);
@@ -151,8 +154,15 @@ impl Installed {
         self.all().find(|filter| filter.state() == BROKEN && !filter.is_expelled.load(Ordering::Relaxed))
     }
 
-    /// Forgets a filter that is not in any cell.
-    pub fn forget(&mut self, filter: &'static Filter) {
+    /// Forgets a filter that broke and was taken out.
+    pub fn drop_report(&mut self, filter: &'static Filter) {
+        ROUND.acquire();
+        self.forget(filter);
+        ROUND.release();
+    }
+
+    /// Forgets a filter that is not in any cell; in a round, since a forked child has the list too.
+    fn forget(&mut self, filter: &'static Filter) {
         let mut at: *mut *mut Filter = &mut self.filters;
         // SAFETY: the engine's list.
         unsafe {
@@ -198,7 +208,9 @@ struct Placed {
 ///
 /// # Safety
 /// Units are there.
-unsafe fn make_lists(filters: impl Iterator<Item = &'static Filter> + Clone) -> Result<*mut Block, &'static str> {
+unsafe fn make_lists(
+    filters: impl Iterator<Item = &'static Filter> + Clone,
+) -> Result<*mut Block, &'static str> {
     let count: usize = filters.clone().map(|filter| filter.ops().len()).sum();
     if count == 0 {
         return Ok(null_mut());

@@ -11,6 +11,9 @@ use covsched_core::loom::wire;
 /// Milliseconds after which a waiting thread looks whether it still should be.
 const LOOK_EVERY: u64 = 100;
 
+/// Nanoseconds after which a waiting thread is preferred to one that comes.
+const STARVES_AFTER: u64 = 1_000_000;
+
 /// A wait.
 pub struct Wait<'a> {
     member: &'a Member,
@@ -58,6 +61,15 @@ impl<'a> Wait<'a> {
 impl latch::Sleeper for Wait<'_> {
     fn gives_up(&mut self) -> bool {
         self.is_over()
+    }
+
+    fn is_starving(&self) -> bool {
+        let begun = self.deadline.saturating_sub(self.filter.patience());
+        self.deadline != 0 && sys::monotonic_nanoseconds() > begun + STARVES_AFTER
+    }
+
+    fn wake_one(&mut self, word: &AtomicU32) {
+        sys::futex_wake(word, 1);
     }
 
     fn sleep(&mut self, word: &AtomicU32, value: u32) {

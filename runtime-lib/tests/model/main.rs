@@ -49,6 +49,12 @@ impl Futex {
         let _guard = self.lock.lock().unwrap();
         self.condition.notify_all();
     }
+
+    /// Of those who sleep on the only word.
+    fn wake_one(&self) {
+        let _guard = self.lock.lock().unwrap();
+        self.condition.notify_one();
+    }
 }
 
 const SAFE: usize = 100;
@@ -64,7 +70,12 @@ struct World {
 
 impl World {
     fn new(mode: u8) -> Self {
-        World { pending: AtomicU8::new(mode), generation: AtomicU32::new(0), futex: Futex::new(), code: UnsafeCell::new(0) }
+        World {
+            pending: AtomicU8::new(mode),
+            generation: AtomicU32::new(0),
+            futex: Futex::new(),
+            code: UnsafeCell::new(0),
+        }
     }
 
     fn read(&self) -> u32 {
@@ -131,7 +142,8 @@ fn come_back(world: &World, worker: &Worker, location: usize) {
 
 fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
     world.request(bit);
-    let is_away = |worker: &Arc<Worker>| protocol::released_at(&**worker).is_some_and(|at| bit == ALONE || at == SAFE);
+    let is_away =
+        |worker: &Arc<Worker>| protocol::released_at(&**worker).is_some_and(|at| bit == ALONE || at == SAFE);
     while !workers.iter().all(is_away) {
         thread::yield_now();
     }
@@ -259,6 +271,7 @@ fn a_thread_alone_is_alone() {
 struct Patient<'a> {
     futex: &'a Futex,
     looks_left: u32,
+    is_starving: bool,
 }
 
 impl Sleeper for Patient<'_> {
@@ -266,8 +279,14 @@ impl Sleeper for Patient<'_> {
         self.looks_left = self.looks_left.saturating_sub(1);
         self.looks_left == 0
     }
+    fn is_starving(&self) -> bool {
+        self.is_starving
+    }
     fn sleep(&mut self, word: &AtomicU32, value: u32) {
         self.futex.wait(word, value);
+    }
+    fn wake_one(&mut self, _: &AtomicU32) {
+        self.futex.wake_one();
     }
 }
 
@@ -275,11 +294,14 @@ struct Locked {
     word: AtomicU32,
     futex: Futex,
     data: UnsafeCell<u32>,
+    /// Members with larger numbers are not patient.
+    starving_from: u32,
 }
 
 impl Locked {
     fn pass(&self, me: u32, looks: u32) -> Taken {
-        let mut sleeper = Patient { futex: &self.futex, looks_left: looks };
+        let mut sleeper =
+            Patient { futex: &self.futex, looks_left: looks, is_starving: me >= self.starving_from };
         let mut taken = latch::try_take(&self.word, me);
         if taken == Taken::No {
             taken = latch::take(&self.word, me, &mut sleeper);
@@ -293,52 +315,63 @@ impl Locked {
                 _ => latch::give_back_of(&self.word, me) == (true, true),
             };
             if has_waiters {
-                self.futex.wake();
+                self.futex.wake_one();
             }
         }
         taken
     }
 }
 
-fn locked() -> Arc<Locked> {
-    Arc::new(Locked { word: AtomicU32::new(0), futex: Futex::new(), data: UnsafeCell::new(0) })
+fn locked(starving_from: u32) -> Arc<Locked> {
+    Arc::new(Locked { word: AtomicU32::new(0), futex: Futex::new(), data: UnsafeCell::new(0), starving_from })
 }
 
 #[test]
 fn a_filters_lock_excludes_and_loses_no_wakeup() {
-    model(2, || {
-        let locked = locked();
-        let threads = [1, 2].map(|me| {
-            let locked = locked.clone();
-            thread::spawn(move || assert_eq!(locked.pass(me, u32::MAX), Taken::Yes))
-        });
-        assert_eq!(locked.pass(3, u32::MAX), Taken::Yes);
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        // SAFETY: all are done.
-        assert_eq!(locked.data.with(|data| unsafe { *data }), 3);
+    for starving_from in [1, 2, 9] {
+        model(2, move || three_pass(starving_from));
+    }
+}
+
+fn three_pass(starving_from: u32) {
+    let locked = locked(starving_from);
+    let threads = [1, 2].map(|me| {
+        let locked = locked.clone();
+        thread::spawn(move || assert_eq!(locked.pass(me, u32::MAX), Taken::Yes))
     });
+    assert_eq!(locked.pass(3, u32::MAX), Taken::Yes);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    // SAFETY: all are done.
+    assert_eq!(locked.data.with(|data| unsafe { *data }), 3);
 }
 
 #[test]
 fn who_gives_up_does_not_have_it() {
-    model(3, || {
-        let locked = locked();
-        let thread = thread::spawn({
-            let locked = locked.clone();
-            move || locked.pass(1, 1)
+    for looks in [1, 2] {
+        model(2, move || {
+            let locked = locked(1);
+            let quitter = thread::spawn({
+                let locked = locked.clone();
+                move || locked.pass(1, looks)
+            });
+            let other = thread::spawn({
+                let locked = locked.clone();
+                move || locked.pass(2, u32::MAX)
+            });
+            assert_eq!(locked.pass(3, u32::MAX), Taken::Yes);
+            assert_eq!(other.join().unwrap(), Taken::Yes);
+            let passed = 2 + u32::from(quitter.join().unwrap() == Taken::Yes);
+            // SAFETY: all are done.
+            assert_eq!(locked.data.with(|data| unsafe { *data }), passed);
+            assert_eq!(latch::owner(locked.word.load(Ordering::Relaxed)), 0);
         });
-        assert_eq!(locked.pass(2, u32::MAX), Taken::Yes);
-        let passed = 1 + u32::from(thread.join().unwrap() == Taken::Yes);
-        // SAFETY: all are done.
-        assert_eq!(locked.data.with(|data| unsafe { *data }), passed);
-        assert_eq!(locked.word.load(Ordering::Relaxed) & !latch::WAITERS, 0);
-    });
+    }
 }
 
 #[test]
 fn a_lock_that_is_collected_is_nobodys() {
     model(3, || {
-        let locked = locked();
+        let locked = locked(9);
         let thread = thread::spawn({
             let locked = locked.clone();
             move || locked.pass(1, u32::MAX)
@@ -374,7 +407,7 @@ fn who_waits_for_an_event_is_woken_by_it() {
         let thread = thread::spawn({
             let event = event.clone();
             move || {
-                let mut sleeper = Patient { futex: &event.futex, looks_left: u32::MAX };
+                let mut sleeper = Patient { futex: &event.futex, looks_left: u32::MAX, is_starving: false };
                 assert_eq!(semaphore(&event).down(1, &mut sleeper), Moved::Yes);
             }
         });

@@ -24,7 +24,10 @@ fn a_region_is_exclusive_while_its_filter_is_installed() {
         let before = server.command("m");
         assert_eq!((before.overlaps, before.same_key), (0, 0));
         let [(info, [name, source, report])] = &controller.list()[..] else { panic!() };
-        assert_eq!((info.id, info.state, &name[..], &source[..]), (id, wire::FILTER_INSTALLED, "test.filter", "# a <> b\n"));
+        assert_eq!(
+            (info.id, info.state, &name[..], &source[..]),
+            (id, wire::FILTER_INSTALLED, "test.filter", "# a <> b\n")
+        );
         assert_eq!((&report[..], info.objects), ("", 1));
         assert!(info.operations > 100 && info.waits > 0, "{info:?}");
         controller.remove(id).done();
@@ -59,7 +62,8 @@ fn locks_with_keys_exclude_each_key_for_itself() {
 fn several_filters_at_once() {
     let mut server = Server::start(6, "");
     let mut controller = server.controller();
-    let ids: Vec<u32> = (0..4).map(|_| controller.add(&PlanBuilder::region(KEY).bytes()).done().filter).collect();
+    let ids: Vec<u32> =
+        (0..4).map(|_| controller.add(&PlanBuilder::region(KEY).bytes()).done().filter).collect();
     assert_eq!(ids, [1, 2, 3, 4]);
     for id in [2, 4, 1] {
         server.command("r");
@@ -80,7 +84,10 @@ fn an_order_lets_nobody_be_early() {
     for n in [NONE, 0] {
         let mut server = Server::start(6, "");
         let mut controller = server.controller();
-        let mut plan = PlanBuilder::new(CONSTRAINT_ORDER, 1).slow(&[2, 3]).op(3, OP_UP, 0, NONE, n).op(4, OP_DOWN, 0, NONE, n);
+        let mut plan = PlanBuilder::new(CONSTRAINT_ORDER, 1)
+            .slow(&[2, 3])
+            .op(3, OP_UP, 0, NONE, n)
+            .op(4, OP_DOWN, 0, NONE, n);
         plan.code = times.to_vec();
         controller.add(&plan.bytes()).done();
         server.command("o");
@@ -139,7 +146,10 @@ fn a_filter_that_makes_a_thread_wait_too_long_is_taken_out() {
     let filters = controller.list();
     let [(info, [_, _, report])] = &filters[..] else { panic!("{filters:?}") };
     assert_eq!(info.state, wire::FILTER_EXPELLED);
-    assert!(report.contains("waited too long") && report.contains(&format!("location {SLOTS_AT}")), "{report}");
+    assert!(
+        report.contains("waited too long") && report.contains(&format!("location {SLOTS_AT}")),
+        "{report}"
+    );
     assert!(report.ends_with("constraint 1: a <> b"), "{report}");
     controller.remove(info.id).done();
     assert!(controller.list().is_empty());
@@ -165,7 +175,10 @@ fn a_thread_that_stays_in_the_way_is_named_and_nothing_changes() {
     assert!(outcome.tries > 1 && outcome.nanoseconds >= 300_000_000, "{outcome:?}");
     assert_eq!(threads.len(), 3);
     for thread in &threads {
-        assert_eq!((thread.unit, thread.location, thread.state, thread.in_the_way), (UNIT, 7, wire::AT_CALL, 1));
+        assert_eq!(
+            (thread.unit, thread.location, thread.state, thread.in_the_way),
+            (UNIT, 7, wire::AT_CALL, 1)
+        );
     }
     assert!(controller.list().is_empty());
     let here = controller.threads();

@@ -40,7 +40,8 @@ fn garbage_and_clients_that_die_at_every_step() {
     let mut server = Server::start(4, "");
     let path = server.socket();
     let plan = PlanBuilder::region(KEY).bytes();
-    let head = Head { magic: wire::MAGIC, version: wire::VERSION, kind: wire::ADD, length: plan.len() as u32 };
+    let head =
+        Head { magic: wire::MAGIC, version: wire::VERSION, kind: wire::ADD, length: plan.len() as u32 };
     drop(server.controller());
     // Every beginning of a request, and then the end; the whole of it without reading the answer.
     let request = [head.as_bytes(), &plan].concat();
@@ -157,10 +158,11 @@ fn threads_forks_and_signals_during_updates() {
         for _ in 0..4 {
             server.command("f");
             server.command("c");
-            assert!(server.command("s").handled > 0);
+            server.command("s");
         }
         is_enough.store(true, Ordering::Relaxed);
         controller.join().unwrap();
+        assert!(server.command("m").handled > 0);
         still_works(&mut server);
         assert_eq!(server.stop(), "");
     }
@@ -189,7 +191,11 @@ fn a_thousand_updates_under_load_neither_leak_nor_slow_down() {
         times.sort_unstable();
         (times[times.len() / 2], times[times.len() * 95 / 100], *times.last().unwrap())
     };
-    println!("nanoseconds an update, 16 threads: median, 95 %, most: {:?} then {:?}; memory {memory:?}", median(first), median(last));
+    println!(
+        "nanoseconds an update, 16 threads: median, 95 %, most: {:?} then {:?}; memory {memory:?}",
+        median(first),
+        median(last)
+    );
     assert!(median(&times).0 < 20_000_000, "{:?}", median(&times));
     assert!(memory.last().unwrap() <= &(memory[0] + (512 << 10)), "{memory:?}");
     assert!(controller.list().is_empty());
@@ -240,7 +246,10 @@ fn a_filter_at_the_start_of_the_process() {
     let mut other = PlanBuilder::region(&[]);
     other.units[0].hash = 5;
     let bad = [
-        (write("text", b"log.c:5 <> *\n"), "is no compiled filter: `covsched loom check FILTER APP -o FILE` makes one"),
+        (
+            write("text", b"log.c:5 <> *\n"),
+            "is no compiled filter: `covsched loom check FILTER APP -o FILE` makes one",
+        ),
         (write("other", &other.bytes()), "the filter was compiled for another build; running without it"),
         (write("cut", &PlanBuilder::region(&[]).bytes()[..60]), "the plan is cut off; running without it"),
         ("filter=/nonexistent".to_owned(), "cannot read filter '/nonexistent'"),

@@ -2,7 +2,8 @@
 
 use crate::support::{build, fresh_folder};
 use covsched_core::loom::plan::{
-    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_MUTUAL, MAGIC, NONE, VERSION,
+    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_MUTUAL, MAGIC, NONE,
+    VERSION,
 };
 use covsched_core::loom::wire::{self, FilterInfo, Head, Outcome, Process, ThreadAt};
 use covsched_core::rawlog::Plain;
