@@ -50,6 +50,11 @@ pub fn start_if_wanted() {
     }
 }
 
+/// Whether there is an engine.
+pub fn is_running() -> bool {
+    STATE.load(Ordering::Relaxed) == RUNS
+}
+
 /// A thread has become known.
 pub fn thread_begins(count: u32) {
     let is_wanted = match SETTINGS.start() {

@@ -253,3 +253,8 @@ fn thread_ends(member: &Member) {
 pub fn process_ends() {
     engine::process_ends();
 }
+
+/// How many threads of the process are the runtime's own.
+pub fn own_threads() -> usize {
+    engine::is_running().into()
+}

@@ -102,17 +102,18 @@ fn every_damaged_plan_is_refused_or_harmless() {
     let mut other = plan.clone();
     other.units[0].hash = UNIT + 1;
     assert_eq!(controller.add(&other.bytes()).refused(), "the filter was compiled for another build");
-    let mut wrong: Vec<PlanBuilder> = Vec::new();
-    wrong.push(plan.clone().slow(&[5]));
-    wrong.push(plan.clone().not_at(&[17]));
-    wrong.push(plan.clone().op(8, OP_LOCK, 0, NONE, NONE));
-    wrong.push(plan.clone().op(0, OP_UP, 0, NONE, NONE));
-    wrong.push(plan.clone().op(0, 99, 0, NONE, NONE));
-    wrong.push(plan.clone().op(0, OP_LOCK, 0, 1000, NONE));
-    wrong.push(PlanBuilder::new(CONSTRAINT_ORDER, 1).op(3, OP_DOWN, 1, NONE, NONE));
     let mut no_constraint = plan.clone();
     no_constraint.constraints.clear();
-    wrong.push(no_constraint);
+    let wrong = [
+        plan.clone().slow(&[5]),
+        plan.clone().not_at(&[17]),
+        plan.clone().op(8, OP_LOCK, 0, NONE, NONE),
+        plan.clone().op(0, OP_UP, 0, NONE, NONE),
+        plan.clone().op(0, 99, 0, NONE, NONE),
+        plan.clone().op(0, OP_LOCK, 0, 1000, NONE),
+        PlanBuilder::new(CONSTRAINT_ORDER, 1).op(3, OP_DOWN, 1, NONE, NONE),
+        no_constraint,
+    ];
     for (index, plan) in wrong.iter().enumerate() {
         assert!(matches!(controller.add(&plan.bytes()), Answer::Refused(_)), "{index}");
     }
