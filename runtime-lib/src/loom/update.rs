@@ -286,8 +286,8 @@ struct Evacuation<'a> {
 
 /// Nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
-/// How long the first round may take, and the longest.
-const ROUND_TIME: (u64, u64) = (10 * MILLISECOND, 100 * MILLISECOND);
+/// How long nothing may get better in the first round, and in the longest.
+const ROUND_TIME: (u64, u64) = (20 * MILLISECOND, 200 * MILLISECOND);
 /// How long threads run between rounds.
 const BETWEEN: (u64, u64) = (MILLISECOND, 50 * MILLISECOND);
 
@@ -351,18 +351,29 @@ impl Evacuation<'_> {
         }
     }
 
-    /// Whether all threads came to be at safe places in time.
+    /// Whether all threads came to be at safe places in time: the limit is how long nothing may change for the better. Threads that
+    /// only need a processor would not get it any sooner if all went on.
     fn wait_until_empty(&self, limit: u64) -> bool {
-        let end = sys::monotonic_nanoseconds() + limit;
-        let mut looks = 0;
+        const MOST_LIMITS: u64 = 5;
+        let begun = sys::monotonic_nanoseconds();
+        let (mut end, mut fewest, mut looks) = (begun + limit, usize::MAX, 0);
         loop {
-            if members::all(is_out_of_the_way) {
+            let mut in_the_way = 0;
+            members::for_each(|member| in_the_way += usize::from(!is_out_of_the_way(member)));
+            if in_the_way == 0 {
                 return true;
             }
             looks += 1;
             super::wait_a_little(looks);
-            if looks % 8 == 0 && sys::monotonic_nanoseconds() > end {
-                return false;
+            if in_the_way < fewest || looks % 8 == 0 {
+                let now = sys::monotonic_nanoseconds();
+                if in_the_way < fewest {
+                    fewest = in_the_way;
+                    end = (now + limit).min(begun + MOST_LIMITS * limit);
+                }
+                if now > end {
+                    return false;
+                }
             }
         }
     }

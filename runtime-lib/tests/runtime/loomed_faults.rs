@@ -20,7 +20,10 @@ const KEY: &[u8] = &[code::VARIABLE, 0, 0, 0, 0, 8, 1, code::END];
 /// The program still takes filters, and they work.
 fn still_works(server: &mut Server) {
     let mut controller = server.controller();
-    let id = controller.add(&PlanBuilder::region(&[]).bytes()).done().filter;
+    let mut plan = PlanBuilder::region(&[]);
+    // Whatever the test's default is.
+    plan.timeout_ms = 20_000;
+    let id = controller.add(&plan.bytes()).done().filter;
     server.command("r");
     let_run(50);
     let counts = server.command("m");
