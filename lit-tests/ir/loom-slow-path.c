@@ -1,7 +1,7 @@
 // The slow path: a copy of the function with slots where lines change; checks on back edges, but not in loops that run a few
 // times; a second run changes nothing.
 // RUN: %clang -O1 -fno-unroll-loops -fno-vectorize -g -S -emit-llvm %s -o %t.ll && %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.ll -o %t.loom.ll && %FileCheck %s < %t.loom.ll
-// RUN: %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.loom.ll -o %t.again.ll && bash -c 'diff <(tail -n +2 %t.loom.ll) <(tail -n +2 %t.again.ll)'
+// RUN: %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.loom.ll -o %t.again.ll && bash -c 'diff <(sed "s/;.*//" %t.loom.ll) <(sed "s/;.*//" %t.again.ll)'
 // RUN: %opt -load-pass-plugin=%plugin -passes='loom<all-loops>' -S %t.ll | %FileCheck --check-prefix=ALL %s
 // RUN: %opt -load-pass-plugin=%plugin -passes='loom<no-cloning>,verify' -S %t.ll | %FileCheck --check-prefix=ONE %s
 // RUN: env COVSCHED_PASS_OPTIONS=loom %clang -O1 -g -fpass-plugin=%plugin -S -emit-llvm %s -o - | %FileCheck --check-prefix=CLANG %s
