@@ -511,7 +511,8 @@ void cov_loom_drop(CovLoom *unit);
 /// Whether an earlier run did this function.
 bool cov_loom_is_done(LLVMValueRef function);
 /// Gives the function the form that the rest expects: no dead blocks, allocas first, landing pads of one line each.
-void cov_loom_prepare(LLVMValueRef function);
+/// `few`: loops with more iterations than that, and nothing but counting, are divided; 0: none are.
+void cov_loom_prepare(LLVMValueRef function, uint32_t few);
 
 enum CovLoomObstacle : uint8_t {
   COV_LOOM_CLONEABLE,

@@ -116,6 +116,11 @@ void repairValues(llvm::Function &F,
 /// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.
 llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const llvm::Twine &Name);
 
+/// On the last branch of a loop that runs a few times only, since it is a strip of another.
+constexpr const char *StripMark = "covsched.strip";
+/// Divides loops that count into strips, but for those with few iterations.
+void mineStrips(llvm::Function &F, unsigned Few);
+
 /// F.outside: enters, calls, leaves.
 llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);
 /// Puts a wrapper that enters as a signal handler in the function's place, which becomes its body.

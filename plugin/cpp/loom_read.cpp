@@ -97,16 +97,28 @@ static CovLoomObstacle obstacleOf(const Instruction &I) {
   return COV_LOOM_CLONEABLE;
 }
 
+/// How often a loop runs at most; 0 if that is not known.
+static unsigned trips(ScalarEvolution &Evolution, const Loop *L, const BasicBlock &Latch) {
+  if (!L)
+    return 0;
+  // The longest strip takes as long as a short loop.
+  if (L->getLoopLatch() == &Latch && Latch.getTerminator()->getMetadata(StripMark))
+    return 1;
+  return Evolution.getSmallConstantMaxTripCount(L);
+}
+
 static bool isCall(const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); }
 
 extern "C" {
 
 bool cov_loom_is_done(LLVMValueRef function) { return unwrap<Function>(function)->hasFnAttribute(DoneAttribute); }
 
-void cov_loom_prepare(LLVMValueRef function) {
+void cov_loom_prepare(LLVMValueRef function, uint32_t few) {
   Function &F = *unwrap<Function>(function);
   EliminateUnreachableBlocks(F);
   cov_gather_allocas(function);
+  if (few && !F.hasOptNone())
+    mineStrips(F, few);
   if (F.getSubprogram())
     splitPads(F);
 }
@@ -194,7 +206,7 @@ void cov_loom_back_edges(LLVMValueRef function, void (*visit)(void *, const CovL
                             wrap(static_cast<const Value *>(To)),
                             Calls.data(),
                             Calls.size(),
-                            IsNatural ? Evolution.getSmallConstantMaxTripCount(Around) : 0,
+                            trips(Evolution, IsNatural ? Around : nullptr, *From),
                             To->isEHPad(),
                             IsNatural && Around->getLoopLatch() == From && Around->isLoopExiting(From) &&
                                 isa<BranchInst>(From->getTerminator())};

@@ -18,9 +18,14 @@ static GlobalVariable *declareVariable(Module &M, CovText Name, Type *Type, bool
     auto *G = dyn_cast<GlobalVariable>(Known);
     return G && G->getValueType() == Type && G->isThreadLocal() == IsThreadLocal ? G : nullptr;
   }
-  // The runtime is in the executable, or in what is loaded with it: no call is needed to find its thread-locals.
-  return new GlobalVariable(M, Type, false, GlobalValue::ExternalLinkage, nullptr, str(Name), nullptr,
-                            IsThreadLocal ? GlobalValue::InitialExecTLSModel : GlobalValue::NotThreadLocal);
+  // The runtime is in the executable, so that code of the executable knows where its variables are, and other code
+  // needs no call to find its thread-locals.
+  bool InExecutable = M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
+  auto Model = InExecutable ? GlobalValue::LocalExecTLSModel : GlobalValue::InitialExecTLSModel;
+  auto *G = new GlobalVariable(M, Type, false, GlobalValue::ExternalLinkage, nullptr, str(Name), nullptr,
+                               IsThreadLocal ? Model : GlobalValue::NotThreadLocal);
+  G->setDSOLocal(InExecutable);
+  return G;
 }
 
 /// `keeps`: the hook keeps every register, where there is a convention for that.

@@ -81,7 +81,7 @@ pub struct LoomOptions {
     pub no_filter_byte: bool,
     /// `no-inline`: tests and stores are functions that the code calls.
     pub no_inline: bool,
-    /// `all-loops`: loops that run a few times have checks, too.
+    /// `all-loops`: every iteration of every loop has a check.
     pub all_loops: bool,
     /// `verbose`: one line a unit that counts what was done and limits.
     pub verbose: bool,

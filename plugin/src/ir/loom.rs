@@ -213,10 +213,11 @@ impl<'m> Function<'m> {
         unsafe { raw::cov_loom_is_done(self.0) }
     }
 
-    /// Gives it the form that the rest expects: no dead blocks, allocas first, landing pads of one line each.
-    pub fn prepare_for_loom(self) {
+    /// Gives it the form that the rest expects: no dead blocks, allocas first, landing pads of one line each, loops that only
+    /// count in strips if they have more than `few` iterations (0: as they are).
+    pub fn prepare_for_loom(self, few: u32) {
         // SAFETY: as in `ir`.
-        unsafe { raw::cov_loom_prepare(self.0) }
+        unsafe { raw::cov_loom_prepare(self.0, few) }
     }
 
     /// Why it can have no slow path, and where, if that is one instruction.

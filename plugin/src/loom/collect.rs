@@ -64,8 +64,9 @@ pub struct Program<'m> {
 }
 
 impl<'m> Program<'m> {
-    /// Looks at the whole module, and gives its functions the form that changes expect.
-    pub fn of(module: Module<'m>) -> Self {
+    /// Looks at the whole module, and gives its functions the form that changes expect. `few`: see
+    /// [`Function::prepare_for_loom`].
+    pub fn of(module: Module<'m>, few: u32) -> Self {
         let all = module.functions();
         let mut left_alone = Vec::new();
         let mut chosen = Vec::new();
@@ -80,7 +81,7 @@ impl<'m> Program<'m> {
             }
         }
         for facts in &chosen {
-            facts.function.prepare_for_loom();
+            facts.function.prepare_for_loom(few);
         }
         let places: HashMap<Function<'m>, usize> =
             chosen.iter().enumerate().map(|(place, facts)| (facts.function, place)).collect();

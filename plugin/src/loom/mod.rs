@@ -29,7 +29,7 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
         );
         return false;
     }
-    let program = collect::Program::of(module);
+    let program = collect::Program::of(module, if options.all_loops { 0 } else { choose::FEW });
     let plan = Plan::of(&program, options);
     if plan.functions.is_empty() {
         return false;

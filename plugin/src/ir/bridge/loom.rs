@@ -130,7 +130,7 @@ extern "C" {
     pub(crate) fn cov_loom_new(module: LLVMModuleRef, abi: *const RawAbi) -> *mut RawUnit;
     pub(crate) fn cov_loom_drop(unit: *mut RawUnit);
     pub(crate) fn cov_loom_is_done(function: LLVMValueRef) -> bool;
-    pub(crate) fn cov_loom_prepare(function: LLVMValueRef);
+    pub(crate) fn cov_loom_prepare(function: LLVMValueRef, few: u32);
     pub(crate) fn cov_loom_obstacle(function: LLVMValueRef, at: *mut LLVMValueRef) -> u8;
     pub(crate) fn cov_loom_facts(function: LLVMValueRef) -> u8;
     pub(crate) fn cov_loom_back_edges(
