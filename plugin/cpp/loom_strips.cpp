@@ -1,11 +1,12 @@
-// Strips: an inner loop that only counts runs in strips of a few thousand iterations, and a thread may pause between two
-// of them (as Java's compilers do with their safepoints). So no iteration has a check, however small it is.
+// Strips: an inner loop that only counts, and that is long, runs in strips of a few thousand iterations; a thread may pause
+// between two of them (as Java's compilers do with their safepoints). So no iteration has a check, however small it is.
 //
 //   preheader -> header ... latch -> exit                 preheader -> start -> header ... latch -> end -> exit
 //                  ^---------'                                          |         ^---------'         |
 //                                                                       '---------------- again <-----'
 //
-// `latch` compares with the strip's last value instead of the loop's; `end` makes the loop's own comparison.
+// `latch` compares with the strip's last value instead of the loop's; `end` makes the loop's own comparison. How long the loop is
+// is known before it begins: a copy of it, as it was and without checks, serves where it is no longer than a strip.
 
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -15,9 +16,14 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Transforms/Utils/BasicBlockUtils.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/ValueMapper.h"
 #include "loom.h"
 
 using namespace llvm;
@@ -32,6 +38,7 @@ constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
 /// A loop that goes on while a counter does not reach a value.
 struct Counting {
   Loop *L;
+  BasicBlock *Latch;
   ICmpInst *Compare;
   PHINode *Counter;
   Value *Compared, *Last;        // the counter, or what it is in the next iteration; what it is compared with
@@ -60,7 +67,7 @@ std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE, unsigned Few)
   if (unsigned Trips = SE.getSmallConstantMaxTripCount(&L); Trips && Trips <= Few)
     return std::nullopt;
 
-  Counting C = {&L, Compare};
+  Counting C = {&L, Latch, Compare};
   C.GoesOn = GoesOnIfTrue ? Compare->getPredicate() : Compare->getInversePredicate();
   C.Compared = Compare->getOperand(0), C.Last = Compare->getOperand(1);
   if (L.isLoopInvariant(C.Compared)) {
@@ -114,13 +121,35 @@ Value *advance(IRBuilder<> &B, Value *From, int64_t By) {
   return B.CreateAdd(From, ConstantInt::getSigned(From->getType(), By));
 }
 
-void mine(const Counting &C, DominatorTree &Dominators) {
-  Function &F = *C.L->getHeader()->getParent();
+/// What is compared at the end of an iteration that begins with this counter.
+Value *comparedAfter(IRBuilder<> &B, const Counting &C, Value *Counter) {
+  return advance(B, Counter, C.Compared == C.Counter ? 0 : C.Step);
+}
+
+/// Whether more than a strip is left, given what is compared at the end of the first iteration.
+Value *isLong(IRBuilder<> &B, const Counting &C, Value *First) {
+  Value *From = First, *To = C.Last;
+  if (C.Step < 0)
+    std::swap(From, To);
+  if (From->getType()->isPointerTy())
+    From = B.CreatePtrToInt(From, B.getInt64Ty()), To = B.CreatePtrToInt(To, B.getInt64Ty());
+  Value *Left = B.CreateSub(To, From);
+  uint64_t Length = C.Iterations * std::abs(C.Step);
+  Value *IsLong = B.CreateICmpUGT(Left, ConstantInt::get(Left->getType(), Length));
+  if (C.GoesOn == CmpInst::ICMP_NE)
+    return IsLong;
+  return B.CreateLogicalAnd(B.CreateICmp(C.GoesOn, First, C.Last), IsLong);
+}
+
+void mark(BranchInst *Latch) { Latch->setMetadata(StripMark, MDNode::get(Latch->getContext(), {})); }
+
+/// Makes strips of the loop.
+void mine(const Counting &C, BasicBlock *Preheader) {
+  BasicBlock *Header = C.Counter->getParent(), *Latch = C.Latch;
+  Function &F = *Header->getParent();
   LLVMContext &Context = F.getContext();
-  BasicBlock *Preheader = C.L->getLoopPreheader(), *Header = C.L->getHeader(), *Latch = C.L->getLoopLatch();
   auto *Branch = cast<BranchInst>(Latch->getTerminator());
-  bool GoesOnIfTrue = Branch->getSuccessor(0) == Header;
-  BasicBlock *Exit = Branch->getSuccessor(GoesOnIfTrue ? 1 : 0);
+  BasicBlock *Exit = Branch->getSuccessor(Branch->getSuccessor(0) == Header ? 1 : 0);
   BasicBlock *Start = BasicBlock::Create(Context, "strip", &F, Header);
   BasicBlock *End = BasicBlock::Create(Context, "strip.end", &F, Exit);
   BasicBlock *Again = BasicBlock::Create(Context, "strip.again", &F, Exit);
@@ -137,29 +166,16 @@ void mine(const Counting &C, DominatorTree &Dominators) {
     if (&Phi == C.Counter)
       First = Outer;
   }
-  // What is compared at the end of the strip's first iteration, and how far that is from the loop's end.
-  First = advance(B, First, C.Compared == C.Counter ? 0 : C.Step);
-  int64_t Length = int64_t(C.Iterations) * C.Step;
-  Value *From = First, *To = C.Last;
-  if (C.Step < 0)
-    std::swap(From, To);
-  Type *Word = B.getInt64Ty();
-  if (From->getType()->isPointerTy())
-    From = B.CreatePtrToInt(From, Word), To = B.CreatePtrToInt(To, Word);
-  Value *Left = B.CreateSub(To, From);
-  Value *IsLong = B.CreateICmpUGT(Left, ConstantInt::get(Left->getType(), std::abs(Length)));
-  if (C.GoesOn != CmpInst::ICMP_NE)
-    IsLong = B.CreateLogicalAnd(B.CreateICmp(C.GoesOn, First, C.Last), IsLong);
-  Value *Limit = B.CreateSelect(IsLong, advance(B, First, Length), C.Last);
+  First = comparedAfter(B, C, First);
+  Value *Limit = B.CreateSelect(isLong(B, C, First), advance(B, First, int64_t(C.Iterations) * C.Step), C.Last);
   B.CreateBr(Header);
   Preheader->getTerminator()->replaceSuccessorWith(Header, Start);
 
   B.SetInsertPoint(Branch);
-  Value *InStrip = B.CreateICmp(C.GoesOn, C.Compared, Limit);
-  BranchInst *New = B.CreateCondBr(InStrip, Header, End);
+  BranchInst *New = B.CreateCondBr(B.CreateICmp(C.GoesOn, C.Compared, Limit), Header, End);
   New->setDebugLoc(Branch->getDebugLoc());
   New->setMetadata(LLVMContext::MD_loop, Branch->getMetadata(LLVMContext::MD_loop));
-  New->setMetadata(StripMark, MDNode::get(Context, {}));
+  mark(New);
   Branch->eraseFromParent();
 
   B.SetInsertPoint(End);
@@ -169,11 +185,45 @@ void mine(const Counting &C, DominatorTree &Dominators) {
   Exit->replacePhiUsesWith(Latch, End);
   if (C.Compare->use_empty())
     C.Compare->eraseFromParent();
-  using Update = DominatorTree::UpdateType;
-  Dominators.applyUpdates({Update(DominatorTree::Insert, Preheader, Start), Update(DominatorTree::Insert, Start, Header),
-                           Update(DominatorTree::Delete, Preheader, Header), Update(DominatorTree::Insert, Latch, End),
-                           Update(DominatorTree::Insert, End, Exit), Update(DominatorTree::Insert, End, Again),
-                           Update(DominatorTree::Insert, Again, Start), Update(DominatorTree::Delete, Latch, Exit)});
+}
+
+/// Two copies of the loop, and the choice between them.
+void divide(const Counting &C, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution) {
+  Loop &L = *C.L;
+  formLCSSA(L, Dominators, &Loops, &Evolution);
+  BasicBlock *Choice = L.getLoopPreheader();
+  BasicBlock *Short = SplitBlock(Choice, Choice->getTerminator(), &Dominators, &Loops, nullptr, "short");
+  SmallVector<BasicBlock *, 4> Exits;
+  L.getUniqueExitBlocks(Exits);
+  ValueToValueMapTy Map;
+  SmallVector<BasicBlock *, 8> Copies;
+  cloneLoopWithPreheader(Short, Choice, &L, Map, ".long", &Loops, &Dominators, Copies);
+  remapInstructionsInBlocks(Copies, Map);
+  auto copy = [&](Value *V) -> Value * {
+    Value *Found = Map.lookup(V);
+    return Found ? Found : V;
+  };
+  for (BasicBlock *Exit : Exits)
+    for (PHINode &Phi : Exit->phis())
+      for (unsigned I = 0, Count = Phi.getNumIncomingValues(); I < Count; ++I)
+        if (L.contains(Phi.getIncomingBlock(I)))
+          Phi.addIncoming(copy(Phi.getIncomingValue(I)), cast<BasicBlock>(copy(Phi.getIncomingBlock(I))));
+
+  IRBuilder<> B(Choice->getTerminator());
+  B.SetCurrentDebugLocation(DebugLoc());
+  Value *First = comparedAfter(B, C, C.Counter->getIncomingValueForBlock(Short));
+  auto *Long = cast<BasicBlock>(copy(Short));
+  B.CreateCondBr(isLong(B, C, First), Long, Short, MDBuilder(B.getContext()).createBranchWeights(1, 1000));
+  Choice->getTerminator()->eraseFromParent();
+  mark(cast<BranchInst>(C.Latch->getTerminator()));
+
+  Counting InLong = C;
+  InLong.Latch = cast<BasicBlock>(copy(C.Latch));
+  InLong.Compare = cast<ICmpInst>(copy(C.Compare));
+  InLong.Counter = cast<PHINode>(copy(C.Counter));
+  InLong.Compared = copy(C.Compared);
+  mine(InLong, Long);
+  Dominators.recalculate(*Choice->getParent());
 }
 
 }  // namespace
@@ -195,5 +245,5 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
     if (std::optional<Counting> C = countingLoop(*L, Evolution, Few))
       Found.push_back(*C);
   for (const Counting &C : Found)
-    mine(C, Dominators);
+    divide(C, Loops, Dominators, Evolution);
 }
