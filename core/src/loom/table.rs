@@ -70,6 +70,9 @@ pub struct UnitTable {
     pub chains: Vec<Chain>,
     /// Its functions; a function's index is that of its byte.
     pub functions: Vec<Function>,
+    /// Linkage names of functions that are not defined here, or may be another unit's, and that a pointer to may be
+    /// called since this unit takes their address: what [`Function::address_taken`] is in the unit that defines them.
+    pub taken: Vec<Text>,
     /// What the code was before optimization; `None` if that is not known, and not needed where the pass is precise.
     pub original: Option<Vec<OriginalFunction>>,
 }
@@ -156,6 +159,9 @@ pub enum PointKind {
         target: Target,
         /// Where the thread is while the call runs; [`NONE`] if it does not count as released.
         location: u32,
+        /// Where threads begin that it may start. Empty for all calls but `pthread_create`, `thrd_create` and what
+        /// starts a `std::thread`; calls of hooks have the name of what the hook replaces.
+        starts: Vec<Start>,
     },
     /// Blocks begin here that several come to.
     Join,
@@ -176,8 +182,26 @@ pub enum Target {
     Named(Text),
     /// A function of this shape.
     Shape(u64),
+    /// A function of one of these shapes: the pointer has no prototype, or is one to a variadic function.
+    Shapes(Vec<u64>),
     /// Inline assembly.
     Asm,
+}
+
+/// A function in which a thread begins.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Start {
+    /// This one, by its linkage name.
+    Named(Text),
+    /// One of this shape whose address is taken: the call gets a pointer.
+    Shape(u64),
+    /// `std::thread::_State_impl<...>::_M_run` of some unit: [`is_std_thread_run`] tells by its name.
+    StdThread,
+}
+
+/// Whether a function of this linkage name is what libstdc++'s own thread function calls.
+pub fn is_std_thread_run(linkage_name: &str) -> bool {
+    linkage_name.starts_with("_ZNSt6thread11_State_impl") && linkage_name.ends_with("6_M_runEv")
 }
 
 /// A variable whose value slots may have.
@@ -212,11 +236,16 @@ pub enum AccessKind {
     Call,
 }
 
-/// An access, or a call, of the optimized function, or of one before optimization.
+/// An access, or a call, of the optimized function, or of one before optimization. What only this function can see, as a
+/// local whose address nobody gets, is left out.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Access {
+    /// The point of the function's graph that it belongs to: the last one before it, which for a call is its own.
+    pub point: u32,
     /// Linkage name of the function whose line it is: the one it was inlined from.
     pub function: Text,
+    /// Which inlined copy of that function: as [`Line::copy`].
+    pub copy: u32,
     /// The file.
     pub file: Text,
     /// The line, 0 if it has none.
@@ -229,8 +258,17 @@ pub struct Access {
     pub bytes: u32,
     /// Linkage name of the callee; [`NONE`] if this is no call or the call goes through a pointer.
     pub callee: Text,
-    /// Several elements at once: a vector.
+    /// Name of the variable that it is in; [`NONE`] if a pointer leads there.
+    pub object: Text,
+    /// Hash of the expression that is the address: the same for `p->f` and `p->f`, also before and after optimization as
+    /// long as the expression stays the same. 0 if it is not known. For calls: of the callee.
+    pub place: u32,
+    /// In a local variable whose address was given away.
+    pub local: bool,
+    /// Several elements at once: a vector, or a block of memory.
     pub vector: bool,
+    /// A call from which control does not come back.
+    pub ends: bool,
 }
 
 /// A function before optimization.
@@ -238,6 +276,9 @@ pub struct Access {
 pub struct OriginalFunction {
     /// Its linkage name.
     pub name: Text,
+    /// Its graph: as [`Function::points`], with slots where the optimized one would have them. Numbers of slots and
+    /// locations are [`NONE`].
+    pub points: Vec<Point>,
     /// Its accesses; locals that registers can hold are left out.
     pub accesses: Vec<Access>,
 }
