@@ -491,6 +491,7 @@ bool cov_count_instructions(LLVMValueRef function, LLVMValueRef counter);
 enum CovLoomOptions : uint32_t {
   COV_LOOM_NO_CLONING = 1 << 0,     // slots stand in the only copy
   COV_LOOM_NO_FILTER_BYTE = 1 << 1, // checks and re-acquires always call the runtime
+  COV_LOOM_NO_INLINE = 1 << 2,      // tests and stores are functions of their own
 };
 
 /// What instrumented code and the runtime share: core's `loom::abi`.
@@ -536,7 +537,8 @@ CovLoomObstacle cov_loom_obstacle(LLVMValueRef function, LLVMValueRef *at);
 uint8_t cov_loom_facts(LLVMValueRef function);
 
 /// An edge that closes a cycle. `trips`: at most so many iterations, 0 if that is not known. `to_pad`: it cannot be
-/// split, the landing pad has the check.
+/// split, the landing pad has the check. `leaves`: the block's end goes back or leaves the loop, so that a check before it
+/// costs no jump.
 struct CovLoomBackEdge {
   LLVMValueRef end;           // the terminator that it begins at
   LLVMValueRef to;            // the block
@@ -544,6 +546,7 @@ struct CovLoomBackEdge {
   size_t call_count;
   uint32_t trips;
   bool to_pad;
+  bool leaves;
 };
 
 /// In the order of blocks.
@@ -578,6 +581,7 @@ struct CovLoomCheck {
   LLVMValueRef to;
   uint32_t location;
   bool to_fast;               // the slow path may go back to the fast one here
+  bool before_end;            // stands before the terminator, not on the edge
 };
 
 struct CovLoomPad {

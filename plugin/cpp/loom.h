@@ -22,6 +22,8 @@ struct CovLoom {
   llvm::Function *Check, *Reacquire, *Slot, *Enter, *HandlerEnter, *Leave;
   /// Arrays; what stands in them is known at the end only, so until then they are declarations.
   llvm::GlobalVariable *Functions, *Locations, *Slots, *Calls;
+  /// With COV_LOOM_NO_INLINE, made when first needed: what else stands in the code.
+  llvm::Function *Test = nullptr, *Release = nullptr, *Retake = nullptr;
   uint32_t SlotCount = 0;
   /// In the order of their numbers.
   std::vector<llvm::CallInst *> SlotCalls;
@@ -58,6 +60,10 @@ public:
   void setRunning(llvm::IRBuilder<> &B) const { setAt(B, B.getInt64(Unit.Abi.running)); }
   llvm::Value *isPending(llvm::IRBuilder<> &B) const;
   llvm::Value *cell(llvm::IRBuilder<> &B, uint32_t Number) const;
+  /// The same as functions of their own, to measure what it costs to call them.
+  void callTest(llvm::IRBuilder<> &B, uint32_t Location) const;
+  void callRelease(llvm::IRBuilder<> &B, llvm::Value *To) const;
+  void callRetake(llvm::IRBuilder<> &B, uint32_t Location) const;
   llvm::CallInst *call(llvm::IRBuilder<> &B, llvm::Function *Hook, llvm::ArrayRef<llvm::Value *> Args) const;
   /// `if (Condition) [unlikely] goto Then; else goto Otherwise`
   llvm::BranchInst *unlikely(llvm::IRBuilder<> &B, llvm::Value *Condition, llvm::BasicBlock *Then,
@@ -68,6 +74,7 @@ public:
 
 private:
   llvm::Value *load(llvm::IRBuilder<> &B, llvm::Type *Type, llvm::Value *From) const;
+  llvm::Function *outlined(const char *Name, unsigned Params, llvm::IRBuilder<> &Inside) const;
 };
 
 /// Lines: two locations are the same if the same lines are active at them.

@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -132,6 +133,8 @@ private:
         if (any_of(Places, [&](const Place &Known) { return Known.Block->getSinglePredecessor() == To; }))
           continue;
         P.Block = splitAt(&*To->getFirstInsertionPt(), "check");
+      } else if (Check.before_end) {
+        P.Block = splitAt(withCondition(End), "check");
       } else {
         P.Block = splitEdges(From, To, "check");
         // The loop's last block is now this one.
@@ -162,6 +165,41 @@ private:
       if (P.Block || P.Call)
         Places.push_back(P);
     }
+  }
+
+  /// Moves what only decides whether a loop goes on to the end of its last block: the comparison, and the step of the
+  /// counter that it looks at. So the slow copy needs the counter alone, and the loop no other register for it. Returns where
+  /// that begins.
+  static Instruction *withCondition(Instruction *End) {
+    BasicBlock *Block = End->getParent();
+    auto *Test = dyn_cast<CmpInst>(cast<BranchInst>(End)->getCondition());
+    if (!Test || !Test->hasOneUse() || Test->getParent() != Block)
+      return End;
+    moveWithDebugInfo(*Test, End);
+    Instruction *First = Test;
+    for (Value *Operand : Test->operands()) {
+      auto *Step = dyn_cast<Instruction>(Operand);
+      if (!Step || Step->getParent() != Block || !(isa<BinaryOperator>(Step) || isa<GetElementPtrInst>(Step)))
+        continue;
+      bool IsCounter = all_of(Step->users(), [&](const User *Who) {
+        auto *Phi = dyn_cast<PHINode>(Who);
+        return Who == Test || (Phi && is_contained(successors(Block), Phi->getParent()));
+      });
+      if (!IsCounter)
+        continue;
+      moveWithDebugInfo(*Step, First);
+      First = Step;
+    }
+    return First;
+  }
+
+  static void moveWithDebugInfo(Instruction &I, Instruction *Before) {
+    SmallVector<DbgVariableIntrinsic *, 2> Users;
+    findDbgUsers(Users, &I);
+    I.moveBefore(Before);
+    for (DbgVariableIntrinsic *User : Users)
+      if (User->getParent() == Before->getParent())
+        User->moveBefore(Before);
   }
 
   /// An empty block before this instruction.
@@ -279,7 +317,10 @@ private:
     DILocation *Line = Lines ? Lines->out(Block) : nullptr;
     auto add = [&](const Twine &Name) { return Lines ? newSlow(Name, *Lines, Line) : newBlock(Name); };
     IRBuilder<> B(Block);
-    if (P.Releases) {
+    bool IsInline = !Unit.has(COV_LOOM_NO_INLINE);
+    if (P.Releases && !IsInline) {
+      Write.callRetake(B, P.Location);
+    } else if (P.Releases) {
       Write.setRunning(B);
       BasicBlock *Cold = add("pending"), *Again = add("again");
       Write.unlikely(B, Write.isPending(B), Cold, Again);
@@ -293,9 +334,15 @@ private:
     if (P.Pauses) {
       BasicBlock *Cold = add("cold");
       Last = add("on");
-      Write.unlikely(B, IsSlow ? Write.isNotJustSlow(B) : Write.isBusy(B), Cold, Last);
-      B.SetInsertPoint(Cold);
-      Write.call(B, Unit.Check, {Unit.location(P.Location)});
+      if (IsInline) {
+        Write.unlikely(B, IsSlow ? Write.isNotJustSlow(B) : Write.isBusy(B), Cold, Last);
+        B.SetInsertPoint(Cold);
+        Write.call(B, Unit.Check, {Unit.location(P.Location)});
+      } else {
+        B.CreateBr(Cold);
+        B.SetInsertPoint(Cold);
+        Write.callTest(B, P.Location);
+      }
       if (Other)
         Write.unlikely(B, Write.isSlow(B), Other, Last);
       else if (Back)
@@ -333,7 +380,11 @@ private:
           continue;
         IRBuilder<> B(IsSlow ? cast<Instruction>(Map[P.Call]) : P.Call);
         B.SetCurrentDebugLocation(DebugLoc());
-        Write.setAt(B, P.Cell == COV_LOOM_NONE ? Unit.location(P.Location) : Write.cell(B, P.Cell));
+        Value *To = P.Cell == COV_LOOM_NONE ? Unit.location(P.Location) : Write.cell(B, P.Cell);
+        if (Unit.has(COV_LOOM_NO_INLINE))
+          Write.callRelease(B, To);
+        else
+          Write.setAt(B, To);
       }
     }
   }
@@ -359,10 +410,14 @@ private:
     }
     BasicBlock *SlowBody = IsCloned ? slowOf(Body) : nullptr;
     if (Plan.entry_location != COV_LOOM_NONE) {
-      BasicBlock *Cold = newBlock("cold");
-      Write.unlikely(B, Write.isBusy(B), Cold, Body);
-      B.SetInsertPoint(Cold);
-      Write.call(B, Unit.Check, {Unit.location(Plan.entry_location)});
+      if (Unit.has(COV_LOOM_NO_INLINE)) {
+        Write.callTest(B, Plan.entry_location);
+      } else {
+        BasicBlock *Cold = newBlock("cold");
+        Write.unlikely(B, Write.isBusy(B), Cold, Body);
+        B.SetInsertPoint(Cold);
+        Write.call(B, Unit.Check, {Unit.location(Plan.entry_location)});
+      }
       if (SlowBody)
         Write.unlikely(B, Write.isSlow(B), SlowBody, Body);
       else

@@ -195,7 +195,9 @@ void cov_loom_back_edges(LLVMValueRef function, void (*visit)(void *, const CovL
                             Calls.data(),
                             Calls.size(),
                             IsNatural ? Evolution.getSmallConstantMaxTripCount(Around) : 0,
-                            To->isEHPad()};
+                            To->isEHPad(),
+                            IsNatural && Around->getLoopLatch() == From && Around->isLoopExiting(From) &&
+                                isa<BranchInst>(From->getTerminator())};
     visit(context, &Edge);
   }
 }

@@ -175,9 +175,22 @@ private:
 
 }  // namespace
 
+/// Gives a function's slots their numbers in the order of instructions.
+static void numberSlots(CovLoom &Unit, Function &F, uint32_t First) {
+  Unit.SlotCalls.resize(First);
+  for (BasicBlock &Block : F)
+    for (Instruction &I : Block)
+      if (auto *Call = dyn_cast<CallInst>(&I); Call && Call->getCalledOperand() == Unit.Slot) {
+        Call->setArgOperand(0, Unit.slotCell(Unit.SlotCalls.size()));
+        Unit.SlotCalls.push_back(Call);
+      }
+  assert(Unit.SlotCalls.size() == Unit.SlotCount);
+}
+
 void covsched::loom::placeSlots(CovLoom &Unit, ArrayRef<BasicBlock *> Blocks, Chains &Lines,
                                 ArrayRef<FixedSlot> Fixed) {
   Placer Place(Unit, Lines);
+  uint32_t First = Unit.SlotCount;
   SmallPtrSet<BasicBlock *, 32> Own(Blocks.begin(), Blocks.end());
   DenseMap<BasicBlock *, DILocation *> At;
   for (const FixedSlot &Slot : Fixed)
@@ -192,4 +205,5 @@ void covsched::loom::placeSlots(CovLoom &Unit, ArrayRef<BasicBlock *> Blocks, Ch
     else if (!Block->isEHPad())
       Place.before(*Block, Own);
   }
+  numberSlots(Unit, *Blocks.front()->getParent(), First);
 }

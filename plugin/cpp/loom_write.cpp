@@ -99,7 +99,10 @@ Value *Writer::isNotJustSlow(IRBuilder<> &B) const {
 }
 
 Value *Writer::isNotRunning(IRBuilder<> &B) const {
-  return B.CreateICmpNE(load(B, B.getInt64Ty(), Unit.At), B.getInt64(Unit.Abi.running));
+  // Only the thread itself writes it: a load like any other.
+  LoadInst *At = B.CreateLoad(B.getInt64Ty(), Unit.At);
+  hide(*At);
+  return B.CreateICmpNE(At, B.getInt64(Unit.Abi.running));
 }
 
 void Writer::setAt(IRBuilder<> &B, Value *To) const {
@@ -116,6 +119,60 @@ Value *Writer::isPending(IRBuilder<> &B) const {
 
 Value *Writer::cell(IRBuilder<> &B, uint32_t Number) const {
   return load(B, B.getInt64Ty(), Unit.callCell(Number));
+}
+
+llvm::Function *Writer::outlined(const char *Name, unsigned Params, IRBuilder<> &Inside) const {
+  SmallVector<Type *, 2> Types(Params, Inside.getPtrTy());
+  auto *F = llvm::Function::createWithDefaultAttr(FunctionType::get(Inside.getVoidTy(), Types, false),
+                                                  GlobalValue::InternalLinkage, 0, Name, &Unit.M);
+  F->addFnAttr(Attribute::NoInline);
+  F->setDoesNotThrow();
+  F->addFnAttr(DoneAttribute);
+  Inside.SetInsertPoint(BasicBlock::Create(Inside.getContext(), "", F));
+  return F;
+}
+
+/// The rest of a function that calls the runtime if a condition holds.
+static void finishTest(const Writer &Write, IRBuilder<> &B, Value *Condition, Function *Hook, Value *Location) {
+  BasicBlock *Cold = BasicBlock::Create(B.getContext(), "", B.GetInsertBlock()->getParent());
+  BasicBlock *Back = BasicBlock::Create(B.getContext(), "", B.GetInsertBlock()->getParent());
+  Write.unlikely(B, Condition, Cold, Back);
+  B.SetInsertPoint(Cold);
+  Write.call(B, Hook, {Location});
+  B.CreateBr(Back);
+  B.SetInsertPoint(Back);
+  B.CreateRetVoid();
+}
+
+void Writer::callTest(IRBuilder<> &B, uint32_t Location) const {
+  if (!Unit.Test) {
+    IRBuilder<> Inside(B.getContext());
+    Unit.Test = outlined("covsched.loom.test", 2, Inside);
+    Value *Busy = Inside.CreateICmpNE(load(Inside, B.getInt8Ty(), Unit.Test->getArg(0)), B.getInt8(0));
+    finishTest(*this, Inside, Busy, Unit.Check, Unit.Test->getArg(1));
+  }
+  call(B, Unit.Test, {Unit.functionByte(Function), Unit.location(Location)});
+}
+
+void Writer::callRelease(IRBuilder<> &B, Value *To) const {
+  if (!Unit.Release) {
+    IRBuilder<> Inside(B.getContext());
+    Unit.Release = outlined("covsched.loom.release", 1, Inside);
+    setAt(Inside, Unit.Release->getArg(0));
+    Inside.CreateRetVoid();
+  }
+  call(B, Unit.Release, {To->getType()->isPointerTy() ? To : B.CreateIntToPtr(To, B.getPtrTy())});
+}
+
+void Writer::callRetake(IRBuilder<> &B, uint32_t Location) const {
+  if (!Unit.Retake) {
+    IRBuilder<> Inside(B.getContext());
+    Unit.Retake = outlined("covsched.loom.retake", 1, Inside);
+    setRunning(Inside);
+    Value *Pending = Inside.CreateICmpNE(load(Inside, B.getInt8Ty(), Unit.Pending), B.getInt8(0));
+    finishTest(*this, Inside, Pending, Unit.Reacquire, Unit.Retake->getArg(0));
+  }
+  call(B, Unit.Retake, {Unit.location(Location)});
 }
 
 CallInst *Writer::call(IRBuilder<> &B, llvm::Function *Hook, ArrayRef<Value *> Args) const {

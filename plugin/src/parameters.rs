@@ -79,6 +79,8 @@ pub struct LoomOptions {
     pub no_cloning: bool,
     /// `no-filter-byte`: every check calls the runtime.
     pub no_filter_byte: bool,
+    /// `no-inline`: tests and stores are functions that the code calls.
+    pub no_inline: bool,
     /// `all-loops`: loops that run a few times have checks, too.
     pub all_loops: bool,
     /// `verbose`: one line a unit that counts what was done and limits.
@@ -87,7 +89,7 @@ pub struct LoomOptions {
 
 impl LoomOptions {
     const FLAGS: &'static [&'static str] =
-        &["precise", "no-variables", "no-cloning", "no-filter-byte", "all-loops", "verbose"];
+        &["precise", "no-variables", "no-cloning", "no-filter-byte", "no-inline", "all-loops", "verbose"];
 
     fn set(&mut self, flag: &str) {
         match flag {
@@ -95,6 +97,7 @@ impl LoomOptions {
             "no-variables" => self.no_variables = true,
             "no-cloning" => self.no_cloning = true,
             "no-filter-byte" => self.no_filter_byte = true,
+            "no-inline" => self.no_inline = true,
             "all-loops" => self.all_loops = true,
             _ => self.verbose = true,
         }

@@ -92,6 +92,8 @@ pub struct BackEdge<'m> {
     pub trips: Option<u32>,
     /// It is an exception that goes back: the landing pad has the check.
     pub to_pad: bool,
+    /// Its block's end goes back or leaves the loop: a check before it costs no jump.
+    pub leaves: bool,
 }
 
 /// What becomes of a call.
@@ -129,6 +131,8 @@ pub struct PlannedCheck<'m> {
     pub location: u32,
     /// The slow path may go back to the fast one here.
     pub to_fast: bool,
+    /// It stands before [`PlannedCheck::end`], not on the edge.
+    pub before_end: bool,
 }
 
 /// A landing pad.
@@ -183,6 +187,8 @@ pub struct Without {
     pub cloning: bool,
     /// Checks always call the runtime.
     pub filter_byte: bool,
+    /// Tests and stores are functions of their own.
+    pub inlining: bool,
 }
 
 /// What a unit's descriptor says besides its arrays.
@@ -246,6 +252,7 @@ impl<'m> Function<'m> {
                 calls: calls.iter().map(|&call| Inst(call, PhantomData)).collect(),
                 trips: (found.trips != 0).then_some(found.trips),
                 to_pad: found.to_pad,
+                leaves: found.leaves,
             });
         }
         let mut edges: Vec<BackEdge<'m>> = Vec::new();
@@ -304,6 +311,9 @@ impl<'m> Unit<'m> {
         if without.filter_byte {
             asked |= options::NO_FILTER_BYTE;
         }
+        if without.inlining {
+            asked |= options::NO_INLINE;
+        }
         let shared = raw::RawAbi {
             at: Text::new(abi::AT),
             pending: Text::new(abi::PENDING),
@@ -341,11 +351,12 @@ impl<'m> Unit<'m> {
         let checks: Vec<raw::RawCheck> = plan
             .checks
             .iter()
-            .map(|&PlannedCheck { end, to, location, to_fast }| raw::RawCheck {
-                end: end.0,
-                to: to.0,
-                location,
-                to_fast,
+            .map(|check| raw::RawCheck {
+                end: check.end.0,
+                to: check.to.0,
+                location: check.location,
+                to_fast: check.to_fast,
+                before_end: check.before_end,
             })
             .collect();
         let pads: Vec<raw::RawPad> = plan

@@ -112,6 +112,7 @@ impl<'m> Plan<'m> {
                     to: edge.to,
                     location,
                     to_fast: calls().next().is_some(),
+                    before_end: edge.leaves,
                 });
             }
         }

@@ -35,7 +35,11 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
         return false;
     }
     let summary = options.verbose.then(|| plan.summary());
-    let without = Without { cloning: options.no_cloning, filter_byte: options.no_filter_byte };
+    let without = Without {
+        cloning: options.no_cloning,
+        filter_byte: options.no_filter_byte,
+        inlining: options.no_inline,
+    };
     let Some(mut unit) = Unit::new(module, without) else {
         module.report(
             Severity::Error,

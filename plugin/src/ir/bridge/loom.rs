@@ -25,6 +25,7 @@ pub(crate) struct RawAbi {
 pub(crate) mod options {
     pub(crate) const NO_CLONING: u32 = 1 << 0;
     pub(crate) const NO_FILTER_BYTE: u32 = 1 << 1;
+    pub(crate) const NO_INLINE: u32 = 1 << 2;
 }
 
 /// Bits that `cov_loom_facts` gives.
@@ -58,6 +59,7 @@ pub(crate) struct RawBackEdge {
     pub(crate) call_count: usize,
     pub(crate) trips: u32,
     pub(crate) to_pad: bool,
+    pub(crate) leaves: bool,
 }
 
 /// As `CovLoomCall`.
@@ -76,6 +78,7 @@ pub(crate) struct RawCheck {
     pub(crate) to: LLVMValueRef,
     pub(crate) location: u32,
     pub(crate) to_fast: bool,
+    pub(crate) before_end: bool,
 }
 
 /// As `CovLoomPad`.
