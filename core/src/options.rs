@@ -90,6 +90,54 @@ pub const OPTIONS: &[OptionRow] = &[
         default: "none",
         help: "test aid: sleep or yield at random around synchronizations",
     },
+    OptionRow {
+        key: "filter",
+        value: "FILE",
+        default: "none",
+        help: "loom: a compiled filter to begin with (`covsched loom check FILTER APP -o FILE` makes it)",
+    },
+    OptionRow {
+        key: "loom",
+        value: "auto|on|off",
+        default: "auto",
+        help: "loom: when the process takes filters: from its second thread on, from the start, never",
+    },
+    OptionRow {
+        key: "loom-socket",
+        value: "DIR",
+        default: "$XDG_RUNTIME_DIR/covsched or /tmp/covsched-UID",
+        help: "loom: folder of the control socket, mode 0700; made if it is not there",
+    },
+    OptionRow {
+        key: "loom-timeout",
+        value: "MILLISECONDS",
+        default: "5000",
+        help: "loom: a filter that makes a thread wait so long is taken out",
+    },
+    OptionRow {
+        key: "loom-tries",
+        value: "N",
+        default: "100",
+        help: "loom: how often threads are asked to pause for one update",
+    },
+    OptionRow {
+        key: "loom-patience",
+        value: "MILLISECONDS",
+        default: "10000",
+        help: "loom: how long an update may take; then it is given up",
+    },
+    OptionRow {
+        key: "loom-membarrier",
+        value: "0 or 1",
+        default: "1",
+        help: "test aid: 0 does without the kernel's membarrier, as on kernels that do not have it",
+    },
+    OptionRow {
+        key: "loom-switch",
+        value: "fast|slow|random[,SEED]",
+        default: "fast",
+        help: "test aid: which copy of functions runs while no filter is installed",
+    },
     OptionRow { key: "help", value: "1", default: "0", help: "list the options on standard error" },
 ];
 

@@ -6,7 +6,7 @@
 //! 2. Own memory by mmap, own files by raw system calls ([`sys`]): never malloc, never a libc function that the
 //!    program may have replaced, that is a cancellation point, or that sets errno. What is called by
 //!    name is the wrapped function itself ([`real`]) and a few functions of glibc that have no other form
-//!    (thread-specific keys, fork handlers, `dl_iterate_phdr`).
+//!    (thread-specific keys, fork handlers, `dl_iterate_phdr`, `pthread_create` for [`loom`]'s engine).
 //! 3. The runtime does not unwind, and lets others unwind: C++ exceptions and glibc's cancellation pass through
 //!    hook frames. These frames have unwind tables and no destructors; where something must happen on the
 //!    way, [`guard`] does it. So no hook keeps a value with a `Drop` across a wrapped call.
@@ -22,7 +22,7 @@
 //! One primitive is one file: [`mutex`], [`cond`], [`barrier`], [`rwlock`], [`spin`], [`sem`], [`once`],
 //! [`thread`], [`c11`], [`cxx`], [`process`]; [`exports`] makes the C symbols from core's tables, [`markers`] are
 //! the hooks that the pass adds, [`not_covered`] is where specialized programs leave their schedule. [`enforce`] makes a run follow a plan. Under them: [`gate`], [`clock`], [`log`], [`meta`], [`parking`], [`threads`],
-//! [`options`], [`delay`], [`tls`], [`start`].
+//! [`options`], [`delay`], [`tls`], [`start`]. [`loom`] stands beside all that: execution filters.
 //!
 //! Linux with glibc, x86-64. The few lines for aarch64 in [`sys`], [`tls`] and [`guard`] have not been run.
 #![cfg_attr(not(test), no_std)]
@@ -49,6 +49,7 @@ mod hook;
 mod interpose;
 mod lock;
 mod log;
+mod loom;
 mod markers;
 mod meta;
 mod mutex;

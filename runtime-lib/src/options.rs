@@ -1,5 +1,6 @@
 //! What `COVSCHED_OPTIONS` asks of this process.
 
+use crate::loom::settings::{Start, SwitchMode};
 use crate::sys;
 use covsched_core::options::{OptionError, Parse, OPTIONS};
 use covsched_core::ProgramId;
@@ -13,6 +14,75 @@ pub enum Mode {
     Record,
     /// Follow a plan.
     Enforce,
+}
+
+/// Those about loom.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LoomOptions<'a> {
+    /// `filter`.
+    pub filter: Option<&'a str>,
+    /// `loom`.
+    pub start: Start,
+    /// `loom-socket`.
+    pub socket: Option<&'a str>,
+    /// `loom-timeout`, in milliseconds.
+    pub timeout: u32,
+    /// `loom-tries`.
+    pub tries: u32,
+    /// `loom-patience`, in milliseconds.
+    pub patience: u64,
+    /// `loom-membarrier`.
+    pub has_membarrier: bool,
+    /// `loom-switch`.
+    pub switch: SwitchMode,
+}
+
+impl<'a> LoomOptions<'a> {
+    const DEFAULT: Self = LoomOptions {
+        filter: None,
+        start: Start::Automatic,
+        socket: None,
+        timeout: 5000,
+        tries: 100,
+        patience: 10_000,
+        has_membarrier: true,
+        switch: SwitchMode::Fast,
+    };
+
+    /// Sets one of them, as in [`parse`].
+    fn set(&mut self, key: &str, value: &'a str) -> bool {
+        match key {
+            "filter" => set(&mut self.filter, Some(value).filter(|value| !value.is_empty()).map(Some)),
+            "loom" => {
+                let start = match value {
+                    "auto" => Some(Start::Automatic),
+                    "on" => Some(Start::On),
+                    "off" => Some(Start::Off),
+                    _ => None,
+                };
+                set(&mut self.start, start)
+            }
+            "loom-socket" => set(&mut self.socket, Some(value).filter(|value| !value.is_empty()).map(Some)),
+            "loom-timeout" => set(&mut self.timeout, value.parse().ok().filter(|&time| time > 0)),
+            "loom-tries" => set(&mut self.tries, value.parse().ok().filter(|&tries| tries > 0)),
+            "loom-patience" => set(&mut self.patience, value.parse().ok()),
+            "loom-membarrier" => set(&mut self.has_membarrier, flag(value)),
+            "loom-switch" => {
+                let switch = match value {
+                    "fast" => Some(SwitchMode::Fast),
+                    "slow" => Some(SwitchMode::Slow),
+                    "random" => Some(SwitchMode::Random(1)),
+                    _ => {
+                        let seed =
+                            value.strip_prefix("random").and_then(|rest| rest.strip_prefix([',', ':']));
+                        seed.and_then(|seed| seed.parse().ok()).map(SwitchMode::Random)
+                    }
+                };
+                set(&mut self.switch, switch)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// The options, read.
@@ -46,6 +116,8 @@ pub struct Options<'a> {
     pub delay: Option<u64>,
     /// `help`.
     pub help: bool,
+    /// Those about loom.
+    pub loom: LoomOptions<'a>,
 }
 
 /// Reads the options. What is wrong goes to `complain`, as parts of a line, and is ignored.
@@ -65,6 +137,7 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
         epoch_balance: None,
         delay: None,
         help: false,
+        loom: LoomOptions::DEFAULT,
     };
     for item in Parse::new(text) {
         let (row, value) = match item {
@@ -134,7 +207,7 @@ pub fn parse<'a>(text: &'a str, mut complain: impl FnMut(&[&str])) -> Options<'a
             }
             "delay" => set(&mut options.delay, value.parse().ok().map(Some)),
             "help" => set(&mut options.help, flag(value)),
-            _ => false,
+            key => options.loom.set(key, value),
         };
         if !understood {
             complain(&[row.key, "=", value, " is ignored: expected ", row.value]);
@@ -181,7 +254,8 @@ mod tests {
         let text =
             "mode=enforce:log='/a:b':program=00000000000000ff:plan=p:on-divergence=abort:exitcode=7:stall=3:\
                     fast-timeouts=1:epochs=barrier:epoch-markers=3:epoch-instructions=1000:epoch-balance=50:delay=7:\
-             help=0";
+             filter=f:loom=on:loom-socket=/s:loom-timeout=3:loom-tries=5:loom-patience=9:loom-membarrier=0:\
+             loom-switch='random:7':help=0";
         let (options, lines) = complaints(text);
         assert_eq!(lines, [""; 0]);
         assert_eq!(
@@ -200,7 +274,17 @@ mod tests {
                 epoch_instructions: 1000,
                 epoch_balance: Some(50),
                 delay: Some(7),
-                help: false
+                help: false,
+                loom: LoomOptions {
+                    filter: Some("f"),
+                    start: Start::On,
+                    socket: Some("/s"),
+                    timeout: 3,
+                    tries: 5,
+                    patience: 9,
+                    has_membarrier: false,
+                    switch: SwitchMode::Random(7),
+                },
             }
         );
         for row in OPTIONS {

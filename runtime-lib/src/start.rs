@@ -7,7 +7,7 @@
 
 use crate::enforce::{self, Refusal};
 use crate::options::{self, Mode, Options};
-use crate::{clock, delay, epoch, exports, hook, interpose, meta, not_covered, process, sys, threads};
+use crate::{clock, delay, epoch, exports, hook, interpose, loom, meta, not_covered, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 use covsched_core::ProgramId;
@@ -24,6 +24,17 @@ fn own_tables() -> &'static [u8] {
     unsafe { core::slice::from_raw_parts(start, length) }
 }
 
+/// The executable's identity.
+pub fn program() -> ProgramId {
+    program_id(own_tables())
+}
+
+/// Whether the process has more rights than who started it.
+pub fn is_privileged_process(environment: *const *const c_char) -> bool {
+    // SAFETY: the process's own.
+    environment.is_null() || unsafe { is_privileged(environment) }
+}
+
 type Preinit = unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char);
 
 #[link_section = ".preinit_array"]
@@ -36,6 +47,7 @@ static FINI: unsafe extern "C" fn() = end;
 
 unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, environment: *const *const c_char) {
     interpose::start();
+    loom::remember_environment(environment);
     // SAFETY: as the C runtime gives them.
     let Some(text) = (unsafe { find_options(environment) }) else { return };
     // SAFETY: as above.
@@ -47,11 +59,12 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
     if options.help {
         options::print_help();
     }
-    let program = program_id(own_tables());
+    let program = program();
     if options.program.is_some_and(|wanted| wanted != program) {
         // The options are for the program that started this one.
         return;
     }
+    loom::configure(&options.loom, complain);
     not_covered::set_exit_code(options.exit_code);
     if options.mode == Mode::Off && !options.are_epochs_barriers {
         return;
@@ -132,6 +145,7 @@ fn start_enforcing(options: &Options<'_>, program: ProgramId) -> bool {
 }
 
 unsafe extern "C" fn end() {
+    loom::process_ends();
     if !exports::is_off() {
         enforce::process_ended();
         process::ended();

@@ -37,7 +37,7 @@ type Result<T> = core::result::Result<T, i32>;
 /// # Safety
 /// As the call itself: pointers must be good for what the kernel does with them.
 #[inline(always)]
-unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
+pub unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
     #[cfg(target_arch = "x86_64")]
@@ -62,6 +62,13 @@ unsafe fn call(number: i64, arguments: [usize; 6]) -> Result<usize> {
 /// A file descriptor that is closed by hand ([`close`]).
 #[derive(Clone, Copy)]
 pub struct Fd(usize);
+
+impl Fd {
+    /// As the kernel counts.
+    pub fn number(self) -> usize {
+        self.0
+    }
+}
 
 /// Opens `path` (which ends with a zero byte), close-on-exec.
 pub fn open(path: &[u8], flags: i32) -> Result<Fd> {
@@ -116,6 +123,19 @@ pub fn write_error(parts: &[&str]) {
     // Nobody is left to tell if standard error is closed.
     let _ = write_parts(Fd(2), &bytes);
 }
+
+/// Says something on standard error, in one write.
+pub fn write_error_bytes(bytes: &[u8]) {
+    // As above.
+    let _ = write_parts(Fd(2), &[bytes]);
+}
+
+/// Reads into `buffer`; how much.
+pub fn read(fd: Fd, buffer: &mut [u8]) -> Result<usize> {
+    // SAFETY: a live buffer.
+    unsafe { call(libc::SYS_read, [fd.0, buffer.as_mut_ptr() as usize, buffer.len(), 0, 0, 0]) }
+}
+
 /// Removes a file.
 pub fn remove(path: &[u8]) -> Result<()> {
     debug_assert!(path.last() == Some(&0));
@@ -198,6 +218,23 @@ pub fn is_mapped(start: *const u8, length: usize) -> bool {
         // SAFETY: the kernel only looks at its tables and writes one byte.
         unsafe { call(libc::SYS_mincore, [page, 1, &raw mut residence as usize, 0, 0, 0]) }.is_ok()
     })
+}
+
+/// Reads up to 8 bytes of the process's own memory: EFAULT if they are not there.
+pub fn read_memory(address: usize, bytes: usize) -> Result<u64> {
+    let mut word = 0u64;
+    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: bytes.min(8) };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: bytes.min(8) };
+    // SAFETY: the kernel writes into a word of ours, and looks whether it can read.
+    let read = unsafe {
+        let (local, remote) = (&raw const local as usize, &raw const remote as usize);
+        call(libc::SYS_process_vm_readv, [process_id() as usize, local, 1, remote, 1, 0])?
+    };
+    if read == bytes {
+        Ok(word)
+    } else {
+        Err(libc::EFAULT)
+    }
 }
 
 /// Sleeps while `*word == value`; may return early.
@@ -368,6 +405,35 @@ pub fn threads_of_process() -> usize {
     }
 }
 
+/// Whether the process has a thread with this id.
+pub fn is_thread(tid: u32) -> bool {
+    // SAFETY: no memory involved; signal 0 is none.
+    let sent = unsafe { call(libc::SYS_tgkill, [process_id() as usize, tid as usize, 0, 0, 0, 0]) };
+    sent != Err(libc::ESRCH)
+}
+
+/// Whether the calling code runs on its thread's alternate stack.
+pub fn is_on_alternate_stack() -> bool {
+    let mut stack = libc::stack_t { ss_sp: core::ptr::null_mut(), ss_flags: 0, ss_size: 0 };
+    // SAFETY: the kernel writes that struct.
+    let asked = unsafe { call(libc::SYS_sigaltstack, [0, &raw mut stack as usize, 0, 0, 0, 0]) };
+    asked.is_ok() && stack.ss_flags & libc::SS_ONSTACK != 0
+}
+
+/// Makes [`membarrier`] possible; false where the kernel does not have it.
+pub fn register_membarrier() -> bool {
+    const REGISTER_PRIVATE_EXPEDITED: usize = 1 << 4;
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_membarrier, [REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok() && membarrier()
+}
+
+/// Every running thread of the process executes a full fence.
+pub fn membarrier() -> bool {
+    const PRIVATE_EXPEDITED: usize = 1 << 3;
+    // SAFETY: no memory involved.
+    unsafe { call(libc::SYS_membarrier, [PRIVATE_EXPEDITED, 0, 0, 0, 0, 0]) }.is_ok()
+}
+
 /// Lets others run.
 pub fn yield_now() {
     // SAFETY: no memory involved.
@@ -434,6 +500,11 @@ pub fn block_signals() -> SignalMask {
 /// Undoes [`block_signals`].
 pub fn restore_signals(mask: SignalMask) {
     set_mask(libc::SIG_SETMASK, mask.0);
+}
+
+/// Blocks no signal of the calling thread.
+pub fn unblock_signals() {
+    set_mask(libc::SIG_SETMASK, 0);
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn nobody_can_go_on() -> bool {
         }
     }
     // A thread of code without hooks may be on its way, if there is one.
-    !may_be_made || sys::threads_of_process() <= living
+    !may_be_made || sys::threads_of_process() <= living + crate::loom::own_threads()
 }
 
 /// It waits for a step that has been done: it is about to go on.

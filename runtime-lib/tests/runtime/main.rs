@@ -3,5 +3,7 @@
 
 mod epochs;
 mod link;
+mod loomed;
+mod loomed_faults;
 mod record;
 mod support;

@@ -1,6 +1,7 @@
 //! Builds the archive and the C programs that call hooks directly, runs them, reads what they recorded.
 
 pub mod legal;
+pub mod loom;
 
 use covsched_core::hooks::{Hook, Op, Word, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::rawlog::words::{Decoder, Item};

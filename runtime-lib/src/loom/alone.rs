@@ -1,0 +1,148 @@
+//! One thread runs, all others are paused: regions that exclude everything (`r <> *`, Wu 5.2.3), with the same mechanism that updates use.
+//!
+//! A thread that wants to run alone first waits for its turn, then asks all others to pause, wherever that is, and waits until none runs;
+//! it is released meanwhile, so that an update can come in between. Then it runs, through blocking calls too:
+//! what asks the others to pause does not concern it. A region that takes longer than its filter's timeout, or that
+//! waits for a paused thread, ends the filter: a thread that is paused notices.
+
+use super::filter::Filter;
+use super::members::{self, Member};
+use super::protocol::{self, Shared};
+use super::wait::Wait;
+use super::{holdings, latch, units, with_control, words, GATE};
+use crate::sys;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// Whose turn it is: a [`latch`] with the member's number.
+static TURN: AtomicU32 = AtomicU32::new(0);
+/// The member that others are paused for; 0: none.
+static OWNER: AtomicU32 = AtomicU32::new(0);
+/// Its filter, constraint and slot; the filter is installed while this is not null.
+static FILTER: AtomicPtr<Filter> = AtomicPtr::new(null_mut());
+static CONSTRAINT: AtomicU32 = AtomicU32::new(0);
+static LOCATION: AtomicUsize = AtomicUsize::new(0);
+/// Since when.
+static SINCE: AtomicU64 = AtomicU64::new(0);
+
+/// Whether this is the thread that runs alone.
+pub fn is_owner(member: &Member) -> bool {
+    OWNER.load(Ordering::Acquire) == member.number()
+}
+
+/// The thread, at a slot, becomes the only one that runs. False if its filter ended meanwhile.
+pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize) -> bool {
+    if is_owner(member) {
+        return true;
+    }
+    let mut wait = Wait::begin(member, filter, constraint, location);
+    let is_turn = latch::take(&TURN, member.number(), &mut wait) == latch::Taken::Yes;
+    if is_turn {
+        with_control(|| {
+            FILTER.store((filter as *const Filter).cast_mut(), Ordering::Relaxed);
+            CONSTRAINT.store(constraint.into(), Ordering::Relaxed);
+            LOCATION.store(location, Ordering::Relaxed);
+            SINCE.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
+            OWNER.store(member.number(), Ordering::Release);
+            units::set_waiting(true);
+            GATE.request(protocol::ALONE);
+        });
+        let mut looks = 0u32;
+        let is_paused_or_own =
+            |other: &'static Member| core::ptr::eq(other, member) || protocol::released_at(other).is_some();
+        while !members::all(is_paused_or_own) && !wait.is_over() {
+            looks += 1;
+            super::wait_a_little(looks);
+            if looks % 256 == 0 {
+                members::forget_vanished();
+            }
+        }
+    }
+    wait.end();
+    if !filter.is_active() {
+        end(member);
+        return false;
+    }
+    is_turn
+}
+
+/// The thread lets others run again, if it was alone.
+pub fn end(member: &Member) {
+    end_of(member.number());
+}
+
+fn end_of(number: u32) {
+    with_control(|| {
+        if number != 0 && OWNER.load(Ordering::Relaxed) == number {
+            stop();
+        }
+    });
+    // Its filter's end may have done so before.
+    if latch::give_back_of(&TURN, number) == (true, true) {
+        sys::futex_wake(&TURN, 1);
+    }
+}
+
+/// Under control: others may run again.
+fn stop() {
+    OWNER.store(0, Ordering::Release);
+    FILTER.store(null_mut(), Ordering::Relaxed);
+    units::set_waiting(words::PENDING.load(Ordering::Relaxed) & protocol::UPDATE != 0);
+    GATE.change(0, protocol::ALONE);
+}
+
+/// A region of the thread in which it ran alone has ended.
+pub fn end_unless_nested(member: &Member) {
+    if is_owner(member) && !holdings::has_alone(member) {
+        end(member);
+    }
+}
+
+/// The filter ends: whoever runs alone for it does so no longer.
+pub fn filter_ended(filter: &Filter) {
+    let is_of = || core::ptr::eq(FILTER.load(Ordering::Acquire), filter);
+    let mut owner = 0;
+    if is_of() {
+        with_control(|| {
+            if is_of() {
+                owner = OWNER.load(Ordering::Relaxed);
+                stop();
+            }
+        });
+    }
+    if owner != 0 {
+        end_of(owner);
+    }
+}
+
+/// A paused thread looks whether that takes too long.
+pub fn watch() {
+    if words::PENDING.load(Ordering::Relaxed) & protocol::ALONE == 0 {
+        return;
+    }
+    let Some(member) = members::known() else { return };
+    let is_reading = super::block::begin_reading(member);
+    let owner = OWNER.load(Ordering::Acquire);
+    // SAFETY: installed while it is here, and its memory stays while it is read.
+    if let Some(filter) = unsafe { FILTER.load(Ordering::Acquire).as_ref() } {
+        let waited = sys::monotonic_nanoseconds().saturating_sub(SINCE.load(Ordering::Relaxed));
+        if owner != 0 && owner != member.number() && waited > filter.patience() {
+            let constraint = CONSTRAINT.load(Ordering::Relaxed) as u16;
+            let location = LOCATION.load(Ordering::Relaxed);
+            filter.break_down(
+                member,
+                location,
+                constraint,
+                "was paused too long for a thread that runs alone there",
+            );
+        }
+    }
+    super::block::end_reading(member, is_reading);
+}
+
+/// In a forked child.
+pub fn after_fork_in_child() {
+    OWNER.store(0, Ordering::Relaxed);
+    FILTER.store(null_mut(), Ordering::Relaxed);
+    TURN.store(0, Ordering::Relaxed);
+}

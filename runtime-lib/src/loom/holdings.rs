@@ -1,0 +1,138 @@
+//! What threads hold of filters: so that a lock is released by who took it, and by a thread that ends.
+//!
+//! A thread changes its own holdings while it runs; the engine, those of threads that are paused or gone.
+
+use super::filter::Filter;
+use super::members::{self, Member};
+use super::objects::Object;
+use super::pile::Entry;
+use super::{alone, latch};
+use crate::sys;
+use core::ptr::null;
+
+/// A lock that a thread holds, or that it runs alone.
+#[derive(Clone, Copy)]
+pub struct Holding {
+    filter: *const Filter,
+    /// Null: it runs alone.
+    object: *const Object,
+    constraint: u16,
+    /// How often it took it.
+    depth: u32,
+}
+
+impl Entry for Holding {
+    const EMPTY: Self = Holding { filter: null(), object: null(), constraint: 0, depth: 0 };
+    fn is_empty(&self) -> bool {
+        self.filter.is_null()
+    }
+}
+
+impl Holding {
+    fn is_of(&self, filter: &Filter, constraint: u16) -> bool {
+        core::ptr::eq(self.filter, filter) && self.constraint == constraint
+    }
+
+    fn give_back(&self, member: &Member) {
+        // SAFETY: objects of installed filters stay while they are held.
+        match unsafe { self.object.as_ref() } {
+            Some(object) => give_back(object),
+            None => alone::end_unless_nested(member),
+        }
+    }
+}
+
+fn give_back(object: &Object) {
+    if latch::give_back(&object.word) {
+        sys::futex_wake(&object.word, 1);
+    }
+}
+
+/// The thread's holding, the newest first; with a key, the one of that key.
+fn find(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>) -> Option<usize> {
+    (0..member.holdings.len()).rev().find(|&index| {
+        let holding = member.holdings.get(index);
+        // SAFETY: as above.
+        let has_key = |key| unsafe { holding.object.as_ref() }.is_some_and(|object| object.name().key == key);
+        holding.is_of(filter, constraint) && key.is_none_or(has_key)
+    })
+}
+
+/// The thread has taken it. Without memory to note that, it is given back: false.
+#[must_use]
+pub fn add(member: &Member, filter: &Filter, constraint: u16, object: Option<&Object>) -> bool {
+    let object = object.map_or(null(), |object| object as *const Object);
+    let holding = Holding { filter, object, constraint, depth: 1 };
+    let is_noted = member.holdings.push(holding);
+    if !is_noted {
+        holding.give_back(member);
+    }
+    is_noted
+}
+
+/// Takes again what the thread has; false if it does not have it.
+pub fn nest(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>) -> bool {
+    let Some(index) = find(member, filter, constraint, key) else { return false };
+    let mut holding = member.holdings.get(index);
+    holding.depth += 1;
+    member.holdings.set(index, holding);
+    true
+}
+
+/// Gives back once; false if the thread does not have it.
+pub fn remove(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>) -> bool {
+    let Some(index) = find(member, filter, constraint, key) else { return false };
+    let mut holding = member.holdings.get(index);
+    holding.depth -= 1;
+    if holding.depth > 0 {
+        member.holdings.set(index, holding);
+    } else {
+        member.holdings.remove(index);
+        holding.give_back(member);
+    }
+    true
+}
+
+/// Gives back all that the thread has of a constraint.
+pub fn remove_all(member: &Member, filter: &Filter, constraint: u16) {
+    while let Some(index) = find(member, filter, constraint, None) {
+        let holding = member.holdings.get(index);
+        member.holdings.remove(index);
+        holding.give_back(member);
+    }
+}
+
+/// Whether the thread still has a region of some active filter in which it runs alone.
+pub fn has_alone(member: &Member) -> bool {
+    (0..member.holdings.len()).any(|index| {
+        let holding = member.holdings.get(index);
+        // SAFETY: holdings of filters that are gone are purged.
+        !holding.is_empty() && holding.object.is_null() && unsafe { (*holding.filter).is_active() }
+    })
+}
+
+/// Everything that a thread holds is released.
+pub fn release_all(member: &Member) {
+    while let Some(index) = member.holdings.len().checked_sub(1) {
+        let holding = member.holdings.get(index);
+        member.holdings.remove(index);
+        if !holding.is_empty() {
+            holding.give_back(member);
+        }
+    }
+}
+
+/// The filter goes: nobody holds anything of it any more. All threads are paused.
+pub fn purge(filter: &Filter) {
+    members::for_each(|member| {
+        for index in (0..member.holdings.len()).rev() {
+            let holding = member.holdings.get(index);
+            if core::ptr::eq(holding.filter, filter) {
+                member.holdings.remove(index);
+                if holding.object.is_null() {
+                    alone::end_unless_nested(member);
+                }
+            }
+        }
+    });
+}

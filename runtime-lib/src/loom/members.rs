@@ -1,0 +1,406 @@
+//! The threads that have run instrumented code.
+//!
+//! A thread becomes a member when it enters its first instrumented function, whoever made it, and ends as one in the last round of
+//! thread-specific destructors; instrumented code in a later destructor runs uncontrolled. A record is never given
+//! back but reused. A thread that vanished without destructors (the exit system call) is found when somebody would wait for it.
+//!
+//! # Outer locations
+//! What a thread was at when code outside called back ([`covsched_core::loom::abi::Outer`]) is kept here, in a pile, so
+//! that the engine never reads a stack. A longjmp leaves entries behind: the address of the `Outer` tells, since what is
+//! below the stack pointer is gone. Handlers on an alternate stack are marked, as addresses say nothing there.
+//! Limit: programs that switch stacks themselves.
+
+use super::holdings::Holding;
+use super::pile::{Entry, Pile};
+use super::{protocol, units, words};
+use crate::lock::Lock;
+use crate::log::Own;
+use crate::{real, sys};
+use core::cell::UnsafeCell;
+use core::ffi::c_void;
+use core::mem::size_of;
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
+use covsched_core::loom::abi::{AT_UNKNOWN, LOCATION_SAFE, LOCATION_UNSAFE};
+use covsched_core::loom::wire;
+use libc::pthread_key_t;
+
+/// Where a thread is that left its outermost instrumented function: always safe.
+pub static OUTSIDE: AtomicU8 = AtomicU8::new(LOCATION_SAFE);
+/// What a handler interrupted: never safe.
+pub static INTERRUPTED: AtomicU8 = AtomicU8::new(LOCATION_UNSAFE);
+
+/// The address of one of the two, as a location.
+pub fn address_of(byte: &'static AtomicU8) -> usize {
+    byte as *const AtomicU8 as usize
+}
+
+/// A location that a thread came from.
+#[derive(Clone, Copy)]
+pub struct OuterEntry {
+    at: usize,
+    /// Of the `Outer`; the lowest bit says "on an alternate stack".
+    address: usize,
+}
+
+const ON_ALTERNATE_STACK: usize = 1;
+
+impl Entry for OuterEntry {
+    const EMPTY: Self = OuterEntry { at: 0, address: 0 };
+    fn is_empty(&self) -> bool {
+        self.address == 0
+    }
+}
+
+/// A thread.
+#[repr(C, align(64))]
+pub struct Member {
+    /// Its `AT`; null while the record is not in use.
+    at: AtomicPtr<AtomicUsize>,
+    /// From 1; the record's own.
+    number: Own<u32>,
+    /// The kernel's id.
+    tid: AtomicU32,
+    /// While it waits in the runtime, where: one of [`wire`]'s `AT_` numbers; [`wire::AT_CALL`] else.
+    pub waits: AtomicU32,
+    /// Since when it is in a slot, as [`super::block`] counts; 0: it is in none.
+    pub in_slot: AtomicU64,
+    /// Rounds of thread-specific destructors so far.
+    rounds: Own<u32>,
+    outers: Pile<OuterEntry, 14>,
+    /// What it holds of filters.
+    pub holdings: Pile<Holding, 14>,
+    /// Next of all records ever made.
+    next_of_all: Own<*const Member>,
+    /// Next of those not in use.
+    next_free: Own<*const Member>,
+}
+
+// SAFETY: atomic, the thread's own, or under the registry's lock.
+unsafe impl Sync for Member {}
+
+/// "Has ended" in the thread's word.
+const ENDED: usize = 1;
+const SLAB: usize = 16 * 4096;
+
+struct Registry {
+    all: *const Member,
+    free: *const Member,
+    records: u32,
+    count: u32,
+}
+
+struct Shelf(UnsafeCell<Registry>);
+
+// SAFETY: only touched under LOCK.
+unsafe impl Sync for Shelf {}
+
+static LOCK: Lock = Lock::new();
+static REGISTRY: Shelf = Shelf(UnsafeCell::new(Registry { all: null(), free: null(), records: 0, count: 0 }));
+/// The key whose destructor notices the end of a thread, plus 1.
+static END_KEY: AtomicU32 = AtomicU32::new(0);
+
+fn with_registry<R>(body: impl FnOnce(&mut Registry) -> R) -> R {
+    let mask = sys::block_signals();
+    LOCK.acquire();
+    // SAFETY: under the lock.
+    let result = body(unsafe { &mut *REGISTRY.0.get() });
+    LOCK.release();
+    sys::restore_signals(mask);
+    result
+}
+
+/// The calling thread, if it is a member.
+#[inline(always)]
+pub fn known() -> Option<&'static Member> {
+    let word = words::member();
+    // SAFETY: a record, the thread's own until its end.
+    (word > ENDED).then(|| unsafe { &*(word as *const Member) })
+}
+
+/// The calling thread, made a member if it is none yet; `None` when it has ended or there is no memory.
+pub fn current() -> Option<&'static Member> {
+    match words::member() {
+        0 => adopt(),
+        _ => known(),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn adopt() -> Option<&'static Member> {
+    let errno = real::errno();
+    let mask = sys::block_signals();
+    let member = make_key().and_then(|key| {
+        let member = with_registry(Registry::take)?;
+        member.begin();
+        words::set_member(member as *const Member as usize);
+        // SAFETY: a key of ours.
+        unsafe { libc::pthread_setspecific(key, (member as *const Member).cast::<c_void>()) };
+        let count = with_registry(|registry| {
+            registry.count += 1;
+            member.at.store((words::at() as *const AtomicUsize).cast_mut(), Ordering::Release);
+            registry.count
+        });
+        super::thread_begins(count);
+        Some(member)
+    });
+    sys::restore_signals(mask);
+    real::set_errno(errno);
+    member
+}
+
+/// The key, made by whoever comes first.
+fn make_key() -> Option<pthread_key_t> {
+    static MAKING: Lock = Lock::new();
+    let found = END_KEY.load(Ordering::Acquire);
+    if found != 0 {
+        return Some(found - 1);
+    }
+    MAKING.acquire();
+    let mut found = END_KEY.load(Ordering::Acquire);
+    if found == 0 {
+        let mut key: pthread_key_t = 0;
+        // SAFETY: a live key and a destructor of the right type.
+        if unsafe { libc::pthread_key_create(&mut key, Some(round_of_destructors)) } == 0 {
+            found = key + 1;
+            END_KEY.store(found, Ordering::Release);
+            super::fork::start();
+        }
+    }
+    MAKING.release();
+    found.checked_sub(1)
+}
+
+/// Destructor of the key: sets its value again until the last round, then ends the thread.
+unsafe extern "C" fn round_of_destructors(value: *mut c_void) {
+    const LAST_ROUND: u32 = 4; // PTHREAD_DESTRUCTOR_ITERATIONS of glibc
+    let Some(member) = known().filter(|&member| core::ptr::eq(member, value.cast())) else { return };
+    // However the thread came here, its functions are left; C has no landing pads to say so.
+    member.outers.clear();
+    protocol::release(member, address_of(&OUTSIDE));
+    let round = member.rounds.get() + 1;
+    member.rounds.set(round);
+    if round < LAST_ROUND {
+        // SAFETY: a key of ours.
+        unsafe { libc::pthread_setspecific(END_KEY.load(Ordering::Relaxed) - 1, value) };
+        return;
+    }
+    let mask = sys::block_signals();
+    // It runs until it is off the list: what it holds is its own to give back.
+    protocol::reacquire(&super::GATE, member, address_of(&OUTSIDE));
+    super::thread_ends(member);
+    words::set_member(ENDED);
+    words::at().store(AT_UNKNOWN, Ordering::Relaxed);
+    with_registry(|registry| registry.put_back(member));
+    sys::restore_signals(mask);
+}
+
+impl protocol::Member for Member {
+    fn at(&self) -> &AtomicUsize {
+        // SAFETY: the word of a thread that is in the registry, which it leaves before it ends.
+        unsafe { &*self.at.load(Ordering::Relaxed) }
+    }
+
+    fn must_stay(&self, location: usize, pending: u8) -> bool {
+        let for_update = pending & protocol::UPDATE != 0 && self.is_safe(location);
+        for_update || (pending & protocol::ALONE != 0 && !super::alone::is_owner(self))
+    }
+}
+
+/// Whether a thread may stay at a location.
+pub fn is_safe_location(location: usize) -> bool {
+    if location == AT_UNKNOWN {
+        return true;
+    }
+    // SAFETY: location bytes of registered units stay where they are.
+    unsafe { (*(location as *const AtomicU8)).load(Ordering::Acquire) == LOCATION_SAFE }
+}
+
+impl Member {
+    fn begin(&self) {
+        self.tid.store(sys::thread_id(), Ordering::Relaxed);
+        self.waits.store(wire::AT_CALL, Ordering::Relaxed);
+        self.in_slot.store(0, Ordering::Relaxed);
+        self.rounds.set(0);
+        self.outers.clear();
+        self.holdings.clear();
+    }
+
+    /// Its number among members: never 0, below 2^30, another thread's after its end.
+    pub fn number(&self) -> u32 {
+        self.number.get()
+    }
+
+    /// The kernel's id.
+    pub fn tid(&self) -> u32 {
+        self.tid.load(Ordering::Relaxed)
+    }
+
+    /// Whether it may stay at `location` with all that it came from.
+    pub fn is_safe(&self, location: usize) -> bool {
+        is_safe_location(location) && self.unsafe_outer().is_none()
+    }
+
+    /// The innermost location that it came from and that is not safe.
+    pub fn unsafe_outer(&self) -> Option<usize> {
+        let entries = (0..self.outers.len()).rev().map(|index| self.outers.get(index));
+        entries.filter(|entry| !entry.is_empty()).map(|entry| entry.at).find(|&at| !is_safe_location(at))
+    }
+
+    /// Code outside calls back: remembers what the thread was at. `stack` is the `Outer`'s address.
+    pub fn push_outer(&self, at: usize, stack: usize, is_handler: bool) {
+        if !is_handler {
+            self.forget_left(stack);
+        }
+        let mark = if is_handler && sys::is_on_alternate_stack() { ON_ALTERNATE_STACK } else { 0 };
+        // Without memory the update sees only where the thread is now: a limit of 14 nested callbacks then.
+        let _ = self.outers.push(OuterEntry { at, address: stack | mark });
+    }
+
+    /// The call back has ended.
+    pub fn pop_outer(&self, stack: usize) {
+        let of = |index| self.outers.get(index).address & !ON_ALTERNATE_STACK;
+        if let Some(index) = (0..self.outers.len()).rev().find(|&index| of(index) == stack) {
+            self.outers.cut(index);
+        }
+    }
+
+    /// Forgets what a longjmp left: `stack` is the stack pointer, or so.
+    pub fn forget_left(&self, stack: usize) {
+        while let Some(index) = self.outers.len().checked_sub(1) {
+            let entry = self.outers.get(index);
+            let is_left = match entry.address & ON_ALTERNATE_STACK {
+                0 => entry.address < stack,
+                _ => !sys::is_on_alternate_stack(),
+            };
+            if !is_left {
+                break;
+            }
+            self.outers.cut(index);
+        }
+    }
+
+    /// Whether the kernel still knows the thread.
+    fn is_there(&self) -> bool {
+        sys::is_thread(self.tid())
+    }
+}
+
+impl Registry {
+    fn take(&mut self) -> Option<&'static Member> {
+        if self.free.is_null() {
+            let slab = sys::map_private(SLAB).ok()?;
+            for index in 0..SLAB / size_of::<Member>() {
+                // SAFETY: inside the new mapping; zeros are a valid record.
+                let member = unsafe { &*slab.add(index * size_of::<Member>()).cast::<Member>() };
+                self.records += 1;
+                member.number.set(self.records);
+                member.next_of_all.set(self.all);
+                member.next_free.set(self.free);
+                (self.all, self.free) = (member, member);
+            }
+        }
+        // SAFETY: the free list holds records.
+        let member = unsafe { &*self.free };
+        self.free = member.next_free.get();
+        Some(member)
+    }
+
+    fn put_back(&mut self, member: &Member) {
+        member.at.store(null_mut(), Ordering::Release);
+        member.next_free.set(self.free);
+        self.free = member;
+        self.count -= 1;
+    }
+
+    fn members(&self) -> impl Iterator<Item = &'static Member> {
+        let mut next = self.all;
+        core::iter::from_fn(move || loop {
+            // SAFETY: the list holds records, which are never unmapped.
+            let member = unsafe { next.as_ref()? };
+            next = member.next_of_all.get();
+            if !member.at.load(Ordering::Acquire).is_null() {
+                return Some(member);
+            }
+        })
+    }
+}
+
+/// Looks at all members, none of which can begin or end meanwhile.
+pub fn for_each(mut body: impl FnMut(&'static Member)) {
+    with_registry(|registry| registry.members().for_each(&mut body));
+}
+
+/// Whether all are as `body` says.
+pub fn all(body: impl FnMut(&'static Member) -> bool) -> bool {
+    with_registry(|registry| registry.members().all(body))
+}
+
+/// How many.
+pub fn count() -> u32 {
+    with_registry(|registry| registry.count)
+}
+
+/// Takes out those that the kernel does not know any more.
+pub fn forget_vanished() {
+    with_registry(|registry| {
+        let vanished = registry.members().filter(|member| !member.is_there());
+        vanished.for_each(|member| {
+            super::thread_ends(member);
+            registry.put_back(member);
+        });
+    });
+}
+
+/// Before a fork.
+pub fn before_fork() {
+    LOCK.acquire();
+}
+
+/// After it, in the parent.
+pub fn after_fork_in_parent() {
+    LOCK.release();
+}
+
+/// After it, in the child: only the calling thread is there, under another id.
+pub fn after_fork_in_child() {
+    LOCK.reset();
+    let survivor = known();
+    with_registry(|registry| {
+        let gone =
+            registry.members().filter(|&member| !survivor.is_some_and(|own| core::ptr::eq(own, member)));
+        gone.for_each(|member| {
+            super::thread_ends(member);
+            registry.put_back(member);
+        });
+    });
+    if let Some(survivor) = survivor {
+        survivor.tid.store(sys::thread_id(), Ordering::Relaxed);
+    }
+}
+
+/// What the engine answers for a thread: see [`wire::ThreadAt`].
+pub fn describe(member: &Member) -> wire::ThreadAt {
+    let at = protocol::released_at(member);
+    let is_inside = !member.outers_are_empty();
+    let blocking = at.and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) });
+    let location = blocking.or(at).unwrap_or(AT_UNKNOWN);
+    let found = units::locate(location);
+    let state = match at {
+        _ if location == address_of(&INTERRUPTED) => wire::AT_HANDLER,
+        None if member.unsafe_outer() == Some(address_of(&INTERRUPTED)) => wire::AT_HANDLER,
+        None => wire::AT_NOWHERE,
+        Some(_) if found.is_none() && !is_inside => wire::AT_OUTSIDE,
+        Some(_) => member.waits.load(Ordering::Relaxed),
+    };
+    let (unit, location) = found.unwrap_or((0, 0));
+    let in_the_way = u32::from(at.is_none() || blocking.is_some());
+    wire::ThreadAt { unit, location, thread: member.tid(), state, in_the_way }
+}
+
+impl Member {
+    fn outers_are_empty(&self) -> bool {
+        (0..self.outers.len()).all(|index| self.outers.get(index).at == AT_UNKNOWN)
+    }
+}

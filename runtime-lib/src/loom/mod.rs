@@ -1,0 +1,260 @@
+//! Loom: execution filters in this process (Wu, Ch. 5). core's `loom::abi` says what instrumented code does; this is the rest.
+//!
+//! - [`words`], [`entry`]: the symbols that instrumented code uses
+//! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`units`]: what was compiled with loom
+//! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`]), [`holdings`], [`alone`], [`wait`], [`expression`]
+//! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both
+//! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
+//! - [`settings`], [`switches`], [`fork`], [`pile`], [`report`]
+//!
+//! Nothing here needs the hooks' mode: a program without `COVSCHED_OPTIONS` is controlled too. A program without
+//! loom's units never comes here.
+//!
+//! # Locks
+//! In this order: `update::ROUND`, an object table's, the members', [`CONTROL`], the units'. All with signals blocked.
+
+mod alone;
+mod block;
+mod clients;
+mod engine;
+mod entry;
+mod expression;
+mod filter;
+mod fork;
+mod fraction;
+#[cfg(test)]
+mod fraction_tests;
+mod holdings;
+mod latch;
+mod members;
+mod net;
+mod objects;
+mod pile;
+mod protocol;
+mod report;
+mod requests;
+pub mod settings;
+mod slot;
+mod switches;
+mod units;
+mod update;
+mod wait;
+mod words;
+
+/// What [`protocol`], [`latch`] and [`fraction`] are made of; the model test has its own.
+mod sync {
+    pub use core::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
+}
+
+use crate::lock::Lock;
+use crate::log::Own;
+use crate::options::LoomOptions;
+use crate::{meta, sys};
+use core::ffi::{c_char, CStr};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, Ordering};
+use covsched_core::loom::plan;
+use filter::Filter;
+use members::Member;
+use settings::Settings;
+
+/// What all threads share.
+struct Gate {
+    generation: AtomicU32,
+}
+
+/// The one gate.
+static GATE: Gate = Gate { generation: AtomicU32::new(0) };
+
+static SETTINGS: Settings = Settings::new();
+
+impl protocol::Shared for Gate {
+    fn pending(&self) -> &AtomicU8 {
+        &words::PENDING
+    }
+
+    fn generation(&self) -> &AtomicU32 {
+        &self.generation
+    }
+
+    fn sleep(&self, generation: u32) {
+        alone::watch();
+        let limit = sys::Deadline::After(SLEEP_AT_MOST);
+        // A wake-up, a signal or the limit: the caller looks again.
+        let _ = sys::futex_wait_until(&self.generation, generation, limit);
+    }
+
+    fn wake(&self) {
+        sys::futex_wake(&self.generation, i32::MAX as usize);
+    }
+
+    fn barrier(&self) {
+        barrier();
+    }
+}
+
+/// Every running thread executes a full fence, unless each has its own.
+fn barrier() {
+    if words::PENDING.load(Ordering::Relaxed) & protocol::FENCES == 0 {
+        sys::membarrier();
+    }
+}
+
+/// Milliseconds after which a paused thread looks whether it still should be.
+const SLEEP_AT_MOST: u64 = 100;
+
+/// Between looks at other threads: spins a little, then sleeps a little.
+fn wait_a_little(looks: u32) {
+    const SPINS: u32 = 20;
+    if looks < SPINS {
+        (0..32).for_each(|_| core::hint::spin_loop());
+    } else {
+        sys::sleep_nanoseconds(((looks - SPINS) * 2000).clamp(20_000, 100_000));
+    }
+}
+
+/// Who may change the pending byte and the functions' "wait" bits.
+static CONTROL: Lock = Lock::new();
+
+/// Runs `body` alone among those who ask threads to pause.
+fn with_control<R>(body: impl FnOnce() -> R) -> R {
+    let mask = sys::block_signals();
+    CONTROL.acquire();
+    let result = body();
+    CONTROL.release();
+    sys::restore_signals(mask);
+    result
+}
+
+/// A plan of the option `filter`, as mapped: installed when its units are there.
+static FIRST_PLAN: Own<(*const u8, usize)> = Own::new((core::ptr::null(), 0));
+/// The environment of the process.
+static ENVIRONMENT: Own<*const *const c_char> = Own::new(core::ptr::null());
+
+/// At the process's start, in all programs: where the environment is.
+pub fn remember_environment(environment: *const *const c_char) {
+    ENVIRONMENT.set(environment);
+}
+
+/// At the process's start: options. What is wrong goes to `complain`.
+pub fn configure(options: &LoomOptions<'_>, complain: impl Fn(&[&str])) {
+    SETTINGS.set(options);
+    if options.switch != settings::SwitchMode::Fast {
+        // Flips are the engine's work.
+        if options.switch == settings::SwitchMode::Slow {
+            units::begin_slow();
+        } else {
+            SETTINGS.want_engine();
+        }
+    }
+    let Some(file) = options.filter else { return };
+    SETTINGS.want_engine();
+    let mut path = meta::Path::EMPTY;
+    path.push(file.as_bytes());
+    match sys::map_file(path.zero_ended(), false) {
+        Err(_) => complain(&["cannot read filter '", file, "'; running without it"]),
+        Ok((bytes, length)) => {
+            let head = length.min(plan::MAGIC.len());
+            // SAFETY: a mapping of that length.
+            if unsafe { core::slice::from_raw_parts(bytes, head) } == plan::MAGIC {
+                return FIRST_PLAN.set((bytes, length));
+            }
+            sys::unmap(bytes, length);
+            let advice = "' is no compiled filter: `covsched loom check FILTER APP -o FILE` makes one; running without it";
+            complain(&["'", file, advice]);
+        }
+    }
+}
+
+/// Before the first unit registers.
+fn start() {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    with_control(|| {
+        if STARTED.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        if !SETTINGS.has_membarrier() || !sys::register_membarrier() {
+            words::PENDING.fetch_or(protocol::FENCES, Ordering::Release);
+        }
+        // Whoever starts a set-user-id program must not choose where it listens.
+        if SETTINGS.folder().is_empty() && !crate::start::is_privileged_process(ENVIRONMENT.get()) {
+            // SAFETY: the process's environment, which is as it was at its start.
+            if let Some(folder) = unsafe { variable(b"XDG_RUNTIME_DIR=") } {
+                SETTINGS.set_folder(&[folder, b"/covsched"]);
+            }
+        }
+    });
+}
+
+/// The value of an environment variable.
+///
+/// # Safety
+/// Before main.
+unsafe fn variable(name: &[u8]) -> Option<&'static [u8]> {
+    let mut at = ENVIRONMENT.get();
+    // SAFETY: a null-ended array of zero-ended strings.
+    unsafe {
+        while !at.is_null() && !(*at).is_null() {
+            if let Some(value) = CStr::from_ptr(*at).to_bytes().strip_prefix(name) {
+                return Some(value).filter(|value| !value.is_empty());
+            }
+            at = at.add(1);
+        }
+    }
+    None
+}
+
+/// Units have registered: the first filter's may be among them.
+fn registered() {
+    let (bytes, length) = FIRST_PLAN.get();
+    if bytes.is_null() {
+        return;
+    }
+    // SAFETY: a mapping of that length.
+    match Filter::new(unsafe { core::slice::from_raw_parts(bytes, length) }, SETTINGS.timeout()) {
+        Ok(filter) => {
+            if !engine::install_at_start(filter) {
+                sys::write_error(&["covsched: loom: COVSCHED_OPTIONS: filter: a thread was there before it; running without it\n"]);
+                filter.discard();
+            }
+        }
+        // The other units may still come.
+        Err(filter::OTHER_BUILD) => return,
+        Err(text) => refuse_first(text),
+    }
+    forget_first();
+}
+
+fn forget_first() {
+    let (bytes, length) = FIRST_PLAN.get();
+    FIRST_PLAN.set((core::ptr::null(), 0));
+    sys::unmap(bytes.cast_mut(), length);
+}
+
+fn refuse_first(text: &str) {
+    sys::write_error(&["covsched: loom: COVSCHED_OPTIONS: filter: ", text, "; running without it\n"]);
+}
+
+/// A thread has become known: the how-manieth.
+fn thread_begins(count: u32) {
+    if !FIRST_PLAN.get().0.is_null() {
+        refuse_first(filter::OTHER_BUILD);
+        forget_first();
+    }
+    engine::thread_begins(count);
+}
+
+/// A thread ends, or has vanished: what it holds of filters is released.
+fn thread_ends(member: &Member) {
+    holdings::release_all(member);
+    engine::thread_ends(member.tid());
+}
+
+/// After all exit handlers.
+pub fn process_ends() {
+    engine::process_ends();
+}
+
+/// How many threads of the process are the runtime's own.
+pub fn own_threads() -> usize {
+    engine::is_running().into()
+}

@@ -1,0 +1,105 @@
+//! Pause and re-acquire (Wu 5.3.2, 5.3.3): how threads and an updater agree on who is running. Nothing here knows
+//! what is paused for, or where words are: tests/model compiles this file against the `loom` crate and
+//! tries all interleavings.
+//!
+//! # Protocol
+//! A thread's word says [`RUNNING`] or where it is *released*. Wu's update lock, taken in read mode, is
+//! the store of [`RUNNING`] and then a look at the pending byte; the updater sets the byte, then looks at the
+//! words (Dekker). One of the two must see the other's store, so both need a full fence in between: the updater has
+//! one, and gives threads theirs with the kernel's `membarrier`, so that hot paths have none. Without it
+//! the byte is never 0 ([`FENCES`]), which sends every thread through [`reacquire`] and its fence.
+//!
+//! A thread that waits reads the generation before it looks at what it waits for, and sleeps only while the generation is
+//! still that. So whoever changes something it looks at, then bumps the generation ([`Shared::change`]), reaches it.
+
+use super::sync::{fence, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+
+/// Pending: threads shall pause where it is safe, for an update.
+pub const UPDATE: u8 = 1;
+/// Pending: there is no membarrier.
+pub const FENCES: u8 = 2;
+/// Pending: all threads but one shall pause.
+pub const ALONE: u8 = 4;
+/// Pending: what asks threads to pause.
+pub const PAUSE: u8 = UPDATE | ALONE;
+
+/// A thread's word: it runs.
+pub const RUNNING: usize = 1;
+
+/// What all threads share.
+pub trait Shared {
+    /// The pending byte.
+    fn pending(&self) -> &AtomicU8;
+    /// Changes when anything does that waiting threads look at.
+    fn generation(&self) -> &AtomicU32;
+    /// Sleeps while the generation is this; may return early.
+    fn sleep(&self, generation: u32);
+    /// Wakes all sleepers.
+    fn wake(&self);
+    /// Every thread of the process executes a full fence; nothing with [`FENCES`].
+    fn barrier(&self);
+
+    /// Sets `set`, clears `clear`; all who wait look again. Callers exclude each other.
+    fn change(&self, set: u8, clear: u8) {
+        let before = self.pending().load(Ordering::Relaxed);
+        self.pending().store((before | set) & !clear, Ordering::Release);
+        self.generation().fetch_add(1, Ordering::Release);
+        self.wake();
+    }
+
+    /// Sets `set`: threads that release themselves, or are released, stay so from now on, if [`Member::must_stay`] says so; all others
+    /// are seen to be running.
+    fn request(&self, set: u8) {
+        self.change(set, 0);
+        fence(Ordering::SeqCst);
+        self.barrier();
+    }
+}
+
+/// A thread, as itself and the updater see it.
+pub trait Member {
+    /// Its word; only the thread writes it.
+    fn at(&self) -> &AtomicUsize;
+    /// Whether, with `pending`, it must stay at `location`.
+    fn must_stay(&self, location: usize, pending: u8) -> bool;
+}
+
+/// The thread is running, and stays here for as long as it must. It is released meanwhile.
+pub fn pause(shared: &impl Shared, member: &impl Member, location: usize) {
+    loop {
+        let mut generation = shared.generation().load(Ordering::Acquire);
+        if !member.must_stay(location, shared.pending().load(Ordering::Acquire)) {
+            return;
+        }
+        member.at().store(location, Ordering::Release);
+        loop {
+            shared.sleep(generation);
+            generation = shared.generation().load(Ordering::Acquire);
+            if !member.must_stay(location, shared.pending().load(Ordering::Acquire)) {
+                break;
+            }
+        }
+        member.at().store(RUNNING, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// The thread has been released at `location`, and wants to run.
+pub fn reacquire(shared: &impl Shared, member: &impl Member, location: usize) {
+    member.at().store(RUNNING, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    if shared.pending().load(Ordering::Acquire) & PAUSE != 0 {
+        pause(shared, member, location);
+    }
+}
+
+/// The thread is released: what it did before is seen by an updater that sees this.
+pub fn release(member: &impl Member, location: usize) {
+    member.at().store(location, Ordering::Release);
+}
+
+/// After a request: where the thread is released; `None` while it runs.
+pub fn released_at(member: &impl Member) -> Option<usize> {
+    let at = member.at().load(Ordering::Acquire);
+    (at != RUNNING).then_some(at)
+}

@@ -1,0 +1,393 @@
+//! Updates: which filters are installed, and evacuation (Wu 5.3.3, Fig. 5.11) to change that.
+//!
+//! An update first makes everything that it needs. Then come rounds: threads are asked to pause where it is safe, and when all have,
+//! cells and switches change; if that takes too long, all go on for a while, and the next round has more time. A thread in a
+//! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends.
+
+use super::block::{self, Block, Retired};
+use super::filter::{Filter, BROKEN, GONE};
+use super::members::{self, Member};
+use super::protocol::{self, Shared};
+use super::slot::{Entry, List};
+use super::{alone, holdings, units, with_control, words, GATE, SETTINGS};
+use crate::lock::Lock;
+use crate::sys;
+use core::mem::size_of;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use covsched_core::loom::abi::{LOCATION_SAFE, LOCATION_UNSAFE, SWITCH_SLOW};
+use covsched_core::loom::wire::ThreadAt;
+
+/// Held in a round; a fork waits for it.
+pub static ROUND: Lock = Lock::new();
+
+/// A cell and the list that it gets.
+#[derive(Clone, Copy)]
+struct CellList {
+    cell: &'static AtomicUsize,
+    list: *const List,
+}
+
+/// Everything that is installed. The engine's.
+pub struct Installed {
+    /// Filters, newest first, those that were expelled too.
+    pub filters: *mut Filter,
+    /// What is in the cells: a block that begins with its number of [`CellList`]s.
+    cells: *mut Block,
+    retired: Retired,
+    last_id: u32,
+}
+
+/// What came of an update.
+pub struct Outcome {
+    /// How many rounds.
+    pub tries: u32,
+    /// Whether it was done.
+    pub is_done: bool,
+}
+
+/// Most threads that a report names.
+pub const MOST_IN_REPORT: usize = 64;
+
+/// Threads that stood in the way.
+pub struct InTheWay {
+    /// The first `count` are.
+    pub threads: [ThreadAt; MOST_IN_REPORT],
+    /// How many.
+    pub count: usize,
+}
+
+impl InTheWay {
+    /// Nobody.
+    pub const fn new() -> Self {
+        const NOBODY: ThreadAt = ThreadAt { unit: 0, location: 0, thread: 0, state: 0, in_the_way: 0 };
+        InTheWay { threads: [NOBODY; MOST_IN_REPORT], count: 0 }
+    }
+
+    fn add(&mut self, thread: ThreadAt) {
+        if let Some(place) = self.threads.get_mut(self.count) {
+            *place = thread;
+            self.count += 1;
+        }
+    }
+}
+
+impl Installed {
+    /// Nothing.
+    pub const fn new() -> Self {
+        Installed { filters: null_mut(), cells: null_mut(), retired: Retired::new(), last_id: 0 }
+    }
+
+    /// All filters, newest first.
+    pub fn all(&self) -> impl Iterator<Item = &'static Filter> + Clone {
+        let mut next = self.filters;
+        core::iter::from_fn(move || {
+            // SAFETY: filters of the list stay until the engine takes them off.
+            let filter = unsafe { next.as_ref()? };
+            // SAFETY: only the engine touches links.
+            next = unsafe { *filter.next.get() };
+            Some(filter)
+        })
+    }
+
+    /// The filter with this id.
+    pub fn find(&self, id: u32) -> Option<&'static Filter> {
+        self.all().find(|filter| filter.id.load(Ordering::Relaxed) == id)
+    }
+
+    /// Replaces `removed` by `added`, either of which may be missing, in one step. `added` gets its id. On failure all is as it was.
+    pub fn change(
+        &mut self,
+        added: Option<&'static Filter>,
+        removed: Option<&'static Filter>,
+        in_the_way: &mut InTheWay,
+    ) -> Result<Outcome, &'static str> {
+        if let Some(added) = added {
+            added.id.store(self.last_id + 1, Ordering::Relaxed);
+        }
+        let is_in = |filter: &&'static Filter| {
+            filter.is_active() && !removed.is_some_and(|removed| core::ptr::eq(removed, *filter))
+        };
+        // SAFETY: lists are made of installed filters.
+        let cells = unsafe { make_lists(self.all().filter(is_in).chain(added))? };
+        let old = self.cells;
+        let mut evacuation = Evacuation { added, removed, in_the_way };
+        // All of it while the round lasts: a forked child finds the whole change, or nothing of it.
+        let outcome = evacuation.run(|| {
+            if let Some(removed) = removed {
+                removed.end();
+                alone::filter_ended(removed);
+                holdings::purge(removed);
+            }
+            // SAFETY: all threads are paused, or wait in a slot and look at their cell again.
+            unsafe {
+                for_each_cell(old, |cell| cell.cell.store(0, Ordering::Release));
+                for_each_cell(cells, |cell| cell.cell.store(cell.list as usize, Ordering::Release));
+            }
+            removed.into_iter().for_each(|filter| set_slow(filter, SETTINGS.is_slow()));
+            self.all().filter(is_in).chain(added).for_each(|filter| set_slow(filter, true));
+            self.cells = cells;
+            if !old.is_null() {
+                self.retired.add(old);
+            }
+            if let Some(added) = added {
+                self.last_id += 1;
+                added.since.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
+                // SAFETY: only the engine touches links.
+                unsafe { *added.next.get() = self.filters };
+                self.filters = (added as *const Filter).cast_mut();
+            }
+            // One that broke stays in the list, for its report.
+            removed
+                .filter(|removed| removed.state() == GONE)
+                .into_iter()
+                .for_each(|removed| self.forget(removed));
+        });
+        if !outcome.is_done && !cells.is_null() {
+            block::unmap(cells);
+        }
+        Ok(outcome)
+    }
+
+    /// Whether a filter that broke still has operations in cells, or slow functions.
+    pub fn first_to_expel(&self) -> Option<&'static Filter> {
+        self.all().find(|filter| filter.state() == BROKEN && !filter.is_expelled.load(Ordering::Relaxed))
+    }
+
+    /// Forgets a filter that broke and was taken out.
+    pub fn drop_report(&mut self, filter: &'static Filter) {
+        ROUND.acquire();
+        self.forget(filter);
+        ROUND.release();
+    }
+
+    /// Forgets a filter that is not in any cell; in a round, since a forked child has the list too.
+    fn forget(&mut self, filter: &'static Filter) {
+        let mut at: *mut *mut Filter = &mut self.filters;
+        // SAFETY: the engine's list.
+        unsafe {
+            while !(*at).is_null() {
+                if core::ptr::eq(*at, filter) {
+                    *at = *filter.next.get();
+                    break;
+                }
+                at = (**at).next.get();
+            }
+        }
+        filter.blocks(|block| self.retired.add(block));
+    }
+
+    /// Gives back memory that nobody reads any more.
+    pub fn collect(&mut self) {
+        ROUND.acquire();
+        self.retired.collect();
+        self.all().for_each(|filter| filter.objects.collect());
+        ROUND.release();
+    }
+}
+
+fn set_slow(filter: &Filter, is_slow: bool) {
+    for switch in filter.switches() {
+        // SAFETY: a registered unit; checked numbers. All threads are paused, and the engine alone writes these bits.
+        let byte = unsafe { &units::functions(filter.unit(switch.unit))[switch.function as usize] };
+        let old = byte.load(Ordering::Relaxed);
+        let new = if is_slow { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
+        byte.store(new, Ordering::Relaxed);
+    }
+}
+
+/// An operation and where it goes.
+#[derive(Clone, Copy)]
+struct Placed {
+    cell: &'static AtomicUsize,
+    location: usize,
+    entry: Entry,
+}
+
+/// One block with the lists of all filters' operations: first the table of cells, then lists.
+///
+/// # Safety
+/// Units are there.
+unsafe fn make_lists(
+    filters: impl Iterator<Item = &'static Filter> + Clone,
+) -> Result<*mut Block, &'static str> {
+    let count: usize = filters.clone().map(|filter| filter.ops().len()).sum();
+    if count == 0 {
+        return Ok(null_mut());
+    }
+    let scratch = block::map(count * size_of::<Placed>()).ok_or("no memory")?;
+    let placed = block::body(scratch).cast::<Placed>();
+    let mut filled = 0;
+    for filter in filters {
+        let id = filter.id.load(Ordering::Relaxed);
+        for (number, op) in filter.ops().iter().enumerate() {
+            let unit = filter.unit(op.unit);
+            // SAFETY: a registered unit; a checked number.
+            let cell = unsafe { &units::slots(unit)[op.slot as usize] };
+            let location = unit.locations as usize + unit.slot_base as usize + op.slot as usize;
+            let entry = Entry { filter, op: *op, order: u64::from(id) << 32 | (number as u64 + 1) };
+            // SAFETY: there is room for all.
+            unsafe { placed.add(filled).write(Placed { cell, location, entry }) };
+            filled += 1;
+        }
+    }
+    // SAFETY: so many have been written.
+    let placed = unsafe { core::slice::from_raw_parts_mut(placed, filled) };
+    let address = |placed: &Placed| placed.cell as *const AtomicUsize as usize;
+    placed.sort_unstable_by_key(|placed| (address(placed), placed.entry.order));
+    let cells = placed.chunk_by(|a, b| address(a) == address(b)).count();
+    let table = size_of::<usize>() * 2 + cells * size_of::<CellList>();
+    let Some(block) = block::map(table + cells * size_of::<List>() + filled * size_of::<Entry>()) else {
+        block::unmap(scratch);
+        return Err("no memory");
+    };
+    let body = block::body(block);
+    // SAFETY: room for the table, and then for each list with its entries. All are of words.
+    unsafe {
+        body.cast::<usize>().write(cells);
+        let mut cell = body.add(size_of::<usize>() * 2).cast::<CellList>();
+        let mut list = body.add(table).cast::<List>();
+        for chunk in placed.chunk_by(|a, b| address(a) == address(b)) {
+            list.write(List { location: chunk[0].location, count: chunk.len() });
+            let mut entry = list.add(1).cast::<Entry>();
+            for placed in chunk {
+                entry.write(placed.entry);
+                entry = entry.add(1);
+            }
+            cell.write(CellList { cell: chunk[0].cell, list });
+            cell = cell.add(1);
+            list = entry.cast();
+        }
+    }
+    block::unmap(scratch);
+    Ok(block)
+}
+
+/// # Safety
+/// A block of [`make_lists`], or null.
+unsafe fn for_each_cell(block: *mut Block, body: impl FnMut(&CellList)) {
+    if block.is_null() {
+        return;
+    }
+    let at = block::body(block);
+    // SAFETY: by the contract.
+    unsafe {
+        let count = at.cast::<usize>().read();
+        let table = at.add(size_of::<usize>() * 2).cast::<CellList>();
+        core::slice::from_raw_parts(table, count).iter().for_each(body);
+    }
+}
+
+struct Evacuation<'a> {
+    added: Option<&'static Filter>,
+    removed: Option<&'static Filter>,
+    in_the_way: &'a mut InTheWay,
+}
+
+/// Nanoseconds.
+const MILLISECOND: u64 = 1_000_000;
+/// How long nothing may get better in the first round, and in the longest.
+const ROUND_TIME: (u64, u64) = (20 * MILLISECOND, 200 * MILLISECOND);
+/// How long threads run between rounds.
+const BETWEEN: (u64, u64) = (MILLISECOND, 50 * MILLISECOND);
+
+impl Evacuation<'_> {
+    /// Rounds until all are paused, then `update`.
+    fn run(&mut self, update: impl FnOnce()) -> Outcome {
+        let begun = sys::monotonic_nanoseconds();
+        let (mut limit, mut between) = (ROUND_TIME.0, BETWEEN.0);
+        units::forget_unloaded();
+        members::forget_vanished();
+        self.mark(LOCATION_UNSAFE);
+        let mut tries = 0;
+        let is_done = loop {
+            tries += 1;
+            ROUND.acquire();
+            with_control(|| {
+                units::set_waiting(true);
+                GATE.request(protocol::UPDATE);
+            });
+            let is_empty = self.wait_until_empty(limit);
+            let waited = sys::monotonic_nanoseconds() - begun;
+            let is_last = tries >= SETTINGS.tries() || waited > SETTINGS.patience();
+            if is_empty {
+                update();
+                self.mark(LOCATION_SAFE);
+                resume();
+                break true;
+            }
+            if is_last {
+                self.in_the_way.count = 0;
+                members::for_each(|member| {
+                    let described = members::describe(member);
+                    if described.in_the_way != 0 {
+                        self.in_the_way.add(described);
+                    }
+                });
+                self.mark(LOCATION_SAFE);
+            }
+            resume();
+            if is_last {
+                break false;
+            }
+            members::forget_vanished();
+            sys::sleep_nanoseconds(between as u32);
+            limit = (limit * 2).min(ROUND_TIME.1);
+            between = (between * 2).min(BETWEEN.1);
+        };
+        Outcome { tries, is_done }
+    }
+
+    /// Sets the bytes of all locations that are not safe.
+    fn mark(&self, mark: u8) {
+        // A filter that broke does nothing: it can be taken out anywhere.
+        let removed = self.removed.filter(|filter| filter.is_active() || mark == LOCATION_SAFE);
+        for filter in self.added.into_iter().chain(removed) {
+            for place in filter.unsafe_at() {
+                // SAFETY: a registered unit; a checked number.
+                let bytes = unsafe { units::locations(filter.unit(place.unit)) };
+                bytes[place.location as usize].store(mark, Ordering::Release);
+            }
+        }
+    }
+
+    /// Whether all threads came to be at safe places in time: the limit is how long nothing may change for the better. Threads that
+    /// only need a processor would not get it any sooner if all went on.
+    fn wait_until_empty(&self, limit: u64) -> bool {
+        const MOST_LIMITS: u64 = 5;
+        let begun = sys::monotonic_nanoseconds();
+        let (mut end, mut fewest, mut looks) = (begun + limit, usize::MAX, 0);
+        loop {
+            let mut in_the_way = 0;
+            members::for_each(|member| in_the_way += usize::from(!is_out_of_the_way(member)));
+            if in_the_way == 0 {
+                return true;
+            }
+            looks += 1;
+            super::wait_a_little(looks);
+            if in_the_way < fewest || looks % 8 == 0 {
+                let now = sys::monotonic_nanoseconds();
+                if in_the_way < fewest {
+                    fewest = in_the_way;
+                    end = (now + limit).min(begun + MOST_LIMITS * limit);
+                }
+                if now > end {
+                    return false;
+                }
+            }
+        }
+    }
+}
+
+fn is_out_of_the_way(member: &'static Member) -> bool {
+    protocol::released_at(member).is_some_and(|at| member.is_safe(at))
+}
+
+/// All go on.
+fn resume() {
+    with_control(|| {
+        units::set_waiting(words::PENDING.load(Ordering::Relaxed) & protocol::ALONE != 0);
+        GATE.change(0, protocol::UPDATE);
+    });
+    ROUND.release();
+}

@@ -1,0 +1,422 @@
+//! The protocol of pauses, and the locks and semaphores of filters, under the `loom` crate: every interleaving (with a
+//! bound on preemptions) and every value that the memory model allows a load to see. The sources are the runtime's own.
+//!
+//! # What is modelled
+//! The mode with fences exactly: each re-acquire has its own. The kernel's membarrier, as a full fence on both sides: the updater's is in
+//! `request`, that of the thread stands here, where the hot path has nothing but an order of instructions that the
+//! kernel turns into one. A futex is a mutex, a condition variable and a look at the word. Sleeps have no timeouts: a lost
+//! wake-up is a deadlock, which the checker reports.
+
+#[path = "../../src/loom/fraction.rs"]
+mod fraction;
+#[path = "../../src/loom/latch.rs"]
+mod latch;
+#[path = "../../src/loom/protocol.rs"]
+mod protocol;
+
+/// What they are made of.
+mod sync {
+    pub use loom::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
+}
+
+use fraction::{Fraction, Moved, Semaphore};
+use latch::{Sleeper, Taken};
+use loom::cell::UnsafeCell;
+use loom::sync::{Arc, Condvar, Mutex};
+use loom::thread;
+use protocol::{Member, Shared, ALONE, FENCES, RUNNING, UPDATE};
+use sync::{fence, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+
+/// All sleepers of a model.
+struct Futex {
+    lock: Mutex<()>,
+    condition: Condvar,
+}
+
+impl Futex {
+    fn new() -> Self {
+        Futex { lock: Mutex::new(()), condition: Condvar::new() }
+    }
+
+    fn wait(&self, word: &AtomicU32, value: u32) {
+        let guard = self.lock.lock().unwrap();
+        if word.load(Ordering::Relaxed) == value {
+            drop(self.condition.wait(guard).unwrap());
+        }
+    }
+
+    fn wake(&self) {
+        let _guard = self.lock.lock().unwrap();
+        self.condition.notify_all();
+    }
+
+    /// Of those who sleep on the only word.
+    fn wake_one(&self) {
+        let _guard = self.lock.lock().unwrap();
+        self.condition.notify_one();
+    }
+}
+
+const SAFE: usize = 100;
+const UNSAFE: usize = 101;
+
+struct World {
+    pending: AtomicU8,
+    generation: AtomicU32,
+    futex: Futex,
+    /// What an update changes and running threads read.
+    code: UnsafeCell<u32>,
+}
+
+impl World {
+    fn new(mode: u8) -> Self {
+        World {
+            pending: AtomicU8::new(mode),
+            generation: AtomicU32::new(0),
+            futex: Futex::new(),
+            code: UnsafeCell::new(0),
+        }
+    }
+
+    fn read(&self) -> u32 {
+        // SAFETY: the checker sees to it that nobody writes meanwhile.
+        self.code.with(|code| unsafe { *code })
+    }
+
+    fn write(&self) {
+        // SAFETY: the checker sees to it that nobody reads meanwhile.
+        self.code.with_mut(|code| unsafe { *code += 1 });
+    }
+}
+
+impl Shared for World {
+    fn pending(&self) -> &AtomicU8 {
+        &self.pending
+    }
+    fn generation(&self) -> &AtomicU32 {
+        &self.generation
+    }
+    fn sleep(&self, generation: u32) {
+        self.futex.wait(&self.generation, generation);
+    }
+    fn wake(&self) {
+        self.futex.wake();
+    }
+    fn barrier(&self) {
+        fence(Ordering::SeqCst);
+    }
+}
+
+struct Worker {
+    at: AtomicUsize,
+    is_owner: bool,
+}
+
+impl Worker {
+    fn new() -> Self {
+        Worker { at: AtomicUsize::new(SAFE), is_owner: false }
+    }
+}
+
+impl Member for Worker {
+    fn at(&self) -> &AtomicUsize {
+        &self.at
+    }
+    fn must_stay(&self, location: usize, pending: u8) -> bool {
+        (pending & UPDATE != 0 && location == SAFE) || (pending & ALONE != 0 && !self.is_owner)
+    }
+}
+
+/// What instrumented code does after a call: its fence is the kernel's, or that of the cold path.
+fn come_back(world: &World, worker: &Worker, location: usize) {
+    if world.pending.load(Ordering::Relaxed) & FENCES != 0 {
+        protocol::reacquire(world, worker, location);
+        return;
+    }
+    worker.at.store(RUNNING, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    if world.pending.load(Ordering::Acquire) != 0 {
+        protocol::pause(world, worker, location);
+    }
+}
+
+fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
+    world.request(bit);
+    let is_away =
+        |worker: &Arc<Worker>| protocol::released_at(&**worker).is_some_and(|at| bit == ALONE || at == SAFE);
+    while !workers.iter().all(is_away) {
+        thread::yield_now();
+    }
+    world.write();
+    world.change(0, bit);
+}
+
+fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
+    builder.check(body);
+}
+
+#[test]
+fn an_update_never_meets_a_running_thread() {
+    for mode in [0, FENCES] {
+        model(3, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::new()));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    for _ in 0..2 {
+                        come_back(&world, &worker, SAFE);
+                        world.read();
+                        protocol::release(&*worker, SAFE);
+                    }
+                }
+            });
+            update(&world, &[worker], UPDATE);
+            thread.join().unwrap();
+            assert_eq!(world.read(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_thread_at_a_check_pauses_and_goes_on() {
+    model(3, || {
+        let (world, worker) = (Arc::new(World::new(0)), Arc::new(Worker::new()));
+        let thread = thread::spawn({
+            let (world, worker) = (world.clone(), worker.clone());
+            move || {
+                come_back(&world, &worker, SAFE);
+                world.read();
+                // The check: the function's byte is not modelled, so it is always looked at.
+                protocol::pause(&*world, &*worker, SAFE);
+                world.read();
+                protocol::release(&*worker, SAFE);
+            }
+        });
+        update(&world, &[worker], UPDATE);
+        thread.join().unwrap();
+    });
+}
+
+#[test]
+fn two_updates_or_two_threads() {
+    model(1, || updates(1, 2));
+    model(2, || updates(2, 1));
+}
+
+fn updates(count: u32, threads: usize) {
+    let world = Arc::new(World::new(0));
+    let workers: Vec<_> = (0..threads).map(|_| Arc::new(Worker::new())).collect();
+    let threads = workers.iter().cloned().map(|worker| {
+        let world = world.clone();
+        thread::spawn(move || {
+            come_back(&world, &worker, SAFE);
+            world.read();
+            protocol::release(&*worker, SAFE);
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    (0..count).for_each(|_| update(&world, &workers, UPDATE));
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!(world.read(), count);
+}
+
+#[test]
+fn unsafe_ground_is_left_before_the_update() {
+    for mode in [0, FENCES] {
+        model(3, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::new()));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    come_back(&world, &worker, SAFE);
+                    let before = world.read();
+                    // A blocking call inside of a region.
+                    protocol::release(&*worker, UNSAFE);
+                    come_back(&world, &worker, UNSAFE);
+                    assert_eq!(world.read(), before, "the update came in the middle of the region");
+                    protocol::release(&*worker, SAFE);
+                }
+            });
+            update(&world, &[worker], UPDATE);
+            thread.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn a_thread_alone_is_alone() {
+    model(2, || {
+        let world = Arc::new(World::new(0));
+        let others = [Arc::new(Worker::new())];
+        let thread = thread::spawn({
+            let (world, worker) = (world.clone(), others[0].clone());
+            move || {
+                come_back(&world, &worker, UNSAFE);
+                world.read();
+                protocol::release(&*worker, UNSAFE);
+                come_back(&world, &worker, UNSAFE);
+                world.read();
+                protocol::release(&*worker, UNSAFE);
+            }
+        });
+        update(&world, &others, ALONE);
+        thread.join().unwrap();
+    });
+}
+
+/// Sleeps without a limit; gives up when told to.
+struct Patient<'a> {
+    futex: &'a Futex,
+    looks_left: u32,
+    is_starving: bool,
+}
+
+impl Sleeper for Patient<'_> {
+    fn gives_up(&mut self) -> bool {
+        self.looks_left = self.looks_left.saturating_sub(1);
+        self.looks_left == 0
+    }
+    fn is_starving(&self) -> bool {
+        self.is_starving
+    }
+    fn sleep(&mut self, word: &AtomicU32, value: u32) {
+        self.futex.wait(word, value);
+    }
+    fn wake_one(&mut self, _: &AtomicU32) {
+        self.futex.wake_one();
+    }
+}
+
+struct Locked {
+    word: AtomicU32,
+    futex: Futex,
+    data: UnsafeCell<u32>,
+    /// Members with larger numbers are not patient.
+    starving_from: u32,
+}
+
+impl Locked {
+    fn pass(&self, me: u32, looks: u32) -> Taken {
+        let mut sleeper =
+            Patient { futex: &self.futex, looks_left: looks, is_starving: me >= self.starving_from };
+        let mut taken = latch::try_take(&self.word, me);
+        if taken == Taken::No {
+            taken = latch::take(&self.word, me, &mut sleeper);
+        }
+        if taken == Taken::Yes {
+            // SAFETY: the checker sees to it.
+            self.data.with_mut(|data| unsafe { *data += 1 });
+            // Both ways to give it back.
+            let has_waiters = match me {
+                1 => latch::give_back(&self.word),
+                _ => latch::give_back_of(&self.word, me) == (true, true),
+            };
+            if has_waiters {
+                self.futex.wake_one();
+            }
+        }
+        taken
+    }
+}
+
+fn locked(starving_from: u32) -> Arc<Locked> {
+    Arc::new(Locked { word: AtomicU32::new(0), futex: Futex::new(), data: UnsafeCell::new(0), starving_from })
+}
+
+#[test]
+fn a_filters_lock_excludes_and_loses_no_wakeup() {
+    for starving_from in [1, 2, 9] {
+        model(2, move || three_pass(starving_from));
+    }
+}
+
+fn three_pass(starving_from: u32) {
+    let locked = locked(starving_from);
+    let threads = [1, 2].map(|me| {
+        let locked = locked.clone();
+        thread::spawn(move || assert_eq!(locked.pass(me, u32::MAX), Taken::Yes))
+    });
+    assert_eq!(locked.pass(3, u32::MAX), Taken::Yes);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    // SAFETY: all are done.
+    assert_eq!(locked.data.with(|data| unsafe { *data }), 3);
+}
+
+#[test]
+fn who_gives_up_does_not_have_it() {
+    for looks in [1, 2] {
+        model(2, move || {
+            let locked = locked(1);
+            let quitter = thread::spawn({
+                let locked = locked.clone();
+                move || locked.pass(1, looks)
+            });
+            let other = thread::spawn({
+                let locked = locked.clone();
+                move || locked.pass(2, u32::MAX)
+            });
+            assert_eq!(locked.pass(3, u32::MAX), Taken::Yes);
+            assert_eq!(other.join().unwrap(), Taken::Yes);
+            let passed = 2 + u32::from(quitter.join().unwrap() == Taken::Yes);
+            // SAFETY: all are done.
+            assert_eq!(locked.data.with(|data| unsafe { *data }), passed);
+            assert_eq!(latch::owner(locked.word.load(Ordering::Relaxed)), 0);
+        });
+    }
+}
+
+#[test]
+fn a_lock_that_is_collected_is_nobodys() {
+    model(3, || {
+        let locked = locked(9);
+        let thread = thread::spawn({
+            let locked = locked.clone();
+            move || locked.pass(1, u32::MAX)
+        });
+        let is_killed = latch::kill(&locked.word);
+        if is_killed {
+            // SAFETY: the checker sees to it that nobody uses it.
+            locked.data.with_mut(|data| unsafe { *data += 10 });
+        }
+        let taken = thread.join().unwrap();
+        assert!(is_killed || taken == Taken::Yes);
+    });
+}
+
+#[test]
+fn who_waits_for_an_event_is_woken_by_it() {
+    model(3, || {
+        struct Event {
+            fraction: Fraction,
+            word: AtomicU32,
+            waiters: AtomicU32,
+            futex: Futex,
+        }
+        let event = Arc::new(Event {
+            fraction: Fraction::new(),
+            word: AtomicU32::new(0),
+            waiters: AtomicU32::new(0),
+            futex: Futex::new(),
+        });
+        fn semaphore(event: &Event) -> Semaphore<'_> {
+            Semaphore { fraction: &event.fraction, word: &event.word, waiters: &event.waiters }
+        }
+        let thread = thread::spawn({
+            let event = event.clone();
+            move || {
+                let mut sleeper = Patient { futex: &event.futex, looks_left: u32::MAX, is_starving: false };
+                assert_eq!(semaphore(&event).down(1, &mut sleeper), Moved::Yes);
+            }
+        });
+        for _ in 0..2 {
+            if semaphore(&event).up(2).1 {
+                event.futex.wake();
+            }
+        }
+        thread.join().unwrap();
+        assert!(event.fraction.is_idle() && event.fraction.kill());
+    });
+}
