@@ -1,0 +1,63 @@
+// The slow path: a copy of the function with slots where lines change; checks on back edges, but not in loops that run a few
+// times; a second run changes nothing.
+// RUN: %clang -O1 -fno-unroll-loops -fno-vectorize -g -S -emit-llvm %s -o %t.ll && %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.ll -o %t.loom.ll && %FileCheck %s < %t.loom.ll
+// RUN: %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.loom.ll -o %t.again.ll && bash -c 'diff <(sed "s/;.*//" %t.loom.ll) <(sed "s/;.*//" %t.again.ll)'
+// RUN: %opt -load-pass-plugin=%plugin -passes='loom<all-loops>' -S %t.ll | %FileCheck --check-prefix=ALL %s
+// RUN: %opt -load-pass-plugin=%plugin -passes='loom<no-cloning>,verify' -S %t.ll | %FileCheck --check-prefix=ONE %s
+// RUN: env COVSCHED_PASS_OPTIONS=loom %clang -O1 -g -fpass-plugin=%plugin -S -emit-llvm %s -o - | %FileCheck --check-prefix=CLANG %s
+// RUN: env 'COVSCHED_PASS_OPTIONS=loom<precise>' %clang -O1 -g -fpass-plugin=%plugin -S -emit-llvm %s -o - | %FileCheck --check-prefix=CLANG %s
+// RUN: %clang -O1 -g -fpass-plugin=%plugin -S -emit-llvm %s -o - | %FileCheck --check-prefix=NONE %s
+
+// CLANG: call preserve_allcc void @covsched_loom_slot(
+// NONE-NOT: covsched_loom
+
+// CHECK-LABEL: define dso_local i32 @count(
+// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: check:
+// CHECK-NEXT: %[[B:.*]] = load volatile i8, ptr @covsched.loom.functions
+// CHECK-NEXT: icmp ne i8 %[[B]], 0
+// CHECK: body.slow:
+// CHECK-NEXT: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr null){{.*}}, !dbg
+// CHECK: check.slow:
+// CHECK-NEXT: %[[S:.*]] = load volatile i8, ptr @covsched.loom.functions
+// CHECK-NEXT: icmp ne i8 %[[S]], 1
+// CHECK: call preserve_allcc void @covsched_loom_check(
+// CHECK: musttail call i32 @count.outside(
+// CHECK-NOT: !covsched.from
+int count(volatile int *p, int n) {
+  int s = 0;
+  for (int i = 0; i < n; i++) {
+    s += *p;
+    *p = s;
+  }
+  return s;
+}
+
+// CHECK-LABEL: define dso_local i32 @few(
+// CHECK-NOT: @covsched_loom_check
+// CHECK: call preserve_allcc void @covsched_loom_slot(
+// CHECK-NOT: @covsched_loom_check
+// CHECK: musttail call i32 @few.outside(
+// ALL-LABEL: define dso_local i32 @few(
+// ALL: @covsched_loom_check
+// ALL: define
+// ONE-LABEL: define dso_local i32 @few(
+// ONE-NOT: .slow
+// ONE: call preserve_allcc void @covsched_loom_slot(
+// ONE: define
+int few(volatile int *p) {
+  int s = 0;
+  for (int i = 0; i < 30; i++)
+    s += *p;
+  return s;
+}
+
+// A function that may come back to itself pauses at its entry; what only the return follows is followed by no test.
+// CHECK-LABEL: define dso_local i32 @again(
+// CHECK: cold:
+// CHECK: call preserve_allcc void @covsched_loom_check(
+__attribute__((noinline)) int again(int n, int (*f)(int)) {
+  if (n > 0)
+    return f(again(n - 1, f));
+  return 0;
+}
