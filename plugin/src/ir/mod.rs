@@ -11,6 +11,7 @@ pub mod flow;
 pub mod numbers;
 pub mod replace;
 pub mod rewrite;
+pub mod tell;
 #[cfg(test)]
 mod testing;
 pub mod unroll;
