@@ -10,6 +10,10 @@
 //! Plain names and a list of prefixes, both sorted by bytes. Locks inside the library (malloc's, stdio's) are not the
 //! program's synchronizations.
 
+mod blocking;
+
+pub use blocking::{is_known, never_blocks, runs_callback};
+
 /// Whether a call of this function never comes to a synchronization of the program's own.
 pub fn never_synchronizes(linkage_name: &str) -> bool {
     NAMES.binary_search(&linkage_name).is_ok() || begins_with(linkage_name, PREFIXES)

@@ -486,6 +486,146 @@ LLVMValueRef cov_thread_counter(LLVMModuleRef module, CovText name);
 /// the function has no place for it.
 bool cov_count_instructions(LLVMValueRef function, LLVMValueRef counter);
 
+// --- Loom ---------------------------------------------------------------------------------------------------
+
+enum CovLoomOptions : uint32_t {
+  COV_LOOM_NO_CLONING = 1 << 0,     // slots stand in the only copy
+  COV_LOOM_NO_FILTER_BYTE = 1 << 1, // checks and re-acquires always call the runtime
+};
+
+/// What instrumented code and the runtime share: core's `loom::abi`.
+struct CovLoomAbi {
+  CovText at, pending, check, reacquire, slot, enter, handler_enter, leave;
+  uint64_t running;           // AT_RUNNING
+  uint8_t slow;               // SWITCH_SLOW
+  uint32_t outer_size;        // bytes of `Outer`
+  uint32_t options;           // CovLoomOptions
+};
+
+struct CovLoom;
+/// Begins a unit; null if the program uses a name of the runtime's for something else.
+CovLoom *cov_loom_new(LLVMModuleRef module, const CovLoomAbi *abi);
+void cov_loom_drop(CovLoom *unit);
+
+/// Whether an earlier run did this function.
+bool cov_loom_is_done(LLVMValueRef function);
+/// Gives the function the form that the rest expects: no dead blocks, allocas first, landing pads of one line each.
+void cov_loom_prepare(LLVMValueRef function);
+
+enum CovLoomObstacle : uint8_t {
+  COV_LOOM_CLONEABLE,
+  COV_LOOM_NO_DEBUG_INFO,
+  COV_LOOM_RETURNS_TWICE,
+  COV_LOOM_INDIRECTBR,
+  COV_LOOM_CALLBR,
+  COV_LOOM_BLOCK_ADDRESS,
+  COV_LOOM_NODUPLICATE,
+  COV_LOOM_TOKEN,
+  COV_LOOM_SPECIAL_MEMORY,
+};
+
+enum CovLoomFacts : uint8_t {
+  COV_LOOM_FROM_OUTSIDE = 1 << 0, // seen from other units, or used other than to be called
+  COV_LOOM_ADDRESS_TAKEN = 1 << 1,
+  COV_LOOM_HANDLER_TYPE = 1 << 2, // void (i32) or void (i32, ptr, ptr)
+  COV_LOOM_FORWARDS = 1 << 3,     // all its parameters can be passed on
+};
+
+/// What stands in the way of cloning, with an instruction (or null), and facts.
+CovLoomObstacle cov_loom_obstacle(LLVMValueRef function, LLVMValueRef *at);
+uint8_t cov_loom_facts(LLVMValueRef function);
+
+/// An edge that closes a cycle. `trips`: at most so many iterations, 0 if that is not known. `to_pad`: it cannot be
+/// split, the landing pad has the check.
+struct CovLoomBackEdge {
+  LLVMValueRef end;           // the terminator that it begins at
+  LLVMValueRef to;            // the block
+  const LLVMValueRef *calls;  // those in the cycle, without intrinsics
+  size_t call_count;
+  uint32_t trips;
+  bool to_pad;
+};
+
+/// In the order of blocks.
+void cov_loom_back_edges(LLVMValueRef function, void (*visit)(void *, const CovLoomBackEdge *), void *context);
+/// Landing pads, in the order of blocks.
+void cov_loom_pads(LLVMValueRef function, void (*visit)(void *, LLVMValueRef), void *context);
+
+enum CovLoomCallFacts : uint8_t {
+  COV_LOOM_SYSTEM_CALL = 1 << 0,  // assembly with a system call in it
+  COV_LOOM_RETURNS_NEXT = 1 << 1, // nothing follows but the return
+};
+uint8_t cov_loom_call_facts(LLVMValueRef call);
+
+constexpr uint32_t COV_LOOM_NONE = UINT32_MAX;
+
+enum CovLoomCallKind : uint8_t {
+  COV_LOOM_TEST,              // the switch is tested after it
+  COV_LOOM_RELEASE,           // the thread is released at the location meanwhile
+  COV_LOOM_RELEASE_CELL,      // or not, as the cell says
+  COV_LOOM_LANDS,             // comes back a second time, from anywhere
+};
+
+struct CovLoomCall {
+  LLVMValueRef call;
+  uint32_t location;
+  uint32_t cell;
+  CovLoomCallKind kind;
+};
+
+struct CovLoomCheck {
+  LLVMValueRef end;           // of CovLoomBackEdge
+  LLVMValueRef to;
+  uint32_t location;
+  bool to_fast;               // the slow path may go back to the fast one here
+};
+
+struct CovLoomPad {
+  LLVMValueRef pad;
+  uint32_t location;
+  bool pauses;                // a cycle goes through it
+};
+
+enum CovLoomHow : uint8_t {
+  COV_LOOM_CLONE = 1 << 0,
+  COV_LOOM_OUTSIDE = 1 << 1,  // begins with the test for F.outside
+  COV_LOOM_INLINE_OUTSIDE = 1 << 2, // enters and leaves by itself
+  COV_LOOM_HANDLER = 1 << 3,  // may be a signal handler
+};
+
+struct CovLoomFunction {
+  LLVMValueRef function;
+  const CovLoomCall *calls;
+  size_t call_count;
+  const CovLoomCheck *checks;
+  size_t check_count;
+  const CovLoomPad *pads;
+  size_t pad_count;
+  uint32_t number;            // of its byte
+  uint32_t entry_location;    // COV_LOOM_NONE: no thread pauses there
+  uint8_t how;                // CovLoomHow
+};
+
+/// Instruments a function; gives the number of its first slot and how many there are.
+void cov_loom_change(CovLoom *unit, const CovLoomFunction *function, uint32_t *first_slot, uint32_t *slots);
+
+struct CovLoomUnit {
+  CovText section;
+  CovText register_hook;
+  uint64_t hash;
+  const uint64_t *callees;    // one a call cell
+  const uint32_t *cell_locations;
+  size_t cell_count;
+  const uint64_t *defined;
+  size_t defined_count;
+  uint32_t version;
+  uint32_t functions;
+  uint32_t locations;         // without slots
+};
+
+/// Makes the arrays, the descriptor and the constructor. Ends the unit.
+void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts);
+
 // --- Passes -------------------------------------------------------------------------------------------------
 
 enum CovPass : uint8_t {
@@ -499,7 +639,11 @@ enum CovPass : uint8_t {
   COV_VERIFY_EPOCHS,
   COV_SPECIALIZE,
   COV_PRINT_POINTS_TO,
+  COV_LOOM,
 };
+
+/// Where COV_LOOM stands if the environment asks for it.
+enum CovLoomStage : uint8_t { COV_LOOM_EARLY, COV_LOOM_LATE };
 
 struct CovPassCallbacks {
   /// Reads one element of -passes; gives the pass's parameters, which `drop` frees.
@@ -508,6 +652,8 @@ struct CovPassCallbacks {
   void *(*from_environment)(CovPass pass);
   /// The passes to run before COV_INSTRUMENT there, by number from 0; COV_NO_PASS after the last.
   CovPass (*before)(size_t number, void **parameters);
+  /// The parameters of COV_LOOM at this stage; null if it is not asked for there.
+  void *(*loom)(CovLoomStage stage);
   /// Runs it; true if the module changed.
   bool (*run)(CovPass pass, const void *parameters, LLVMModuleRef module);
   void (*drop)(void *parameters);

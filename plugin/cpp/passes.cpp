@@ -40,7 +40,8 @@ struct RustPass : PassInfoMixin<Self> {
   PASS(PrintEpochsPass, COV_PRINT_EPOCHS, "print<covsched-epochs>") \
   PASS(VerifyEpochsPass, COV_VERIFY_EPOCHS, "verify<covsched-epochs>") \
   PASS(SpecializePass, COV_SPECIALIZE, "schedspec") \
-  PASS(PrintPointsToPass, COV_PRINT_POINTS_TO, "print<covsched-points-to>")
+  PASS(PrintPointsToPass, COV_PRINT_POINTS_TO, "print<covsched-points-to>") \
+  PASS(LoomPass, COV_LOOM, "loom")
 
 // LLVM asks a pass's type for its name, so each has a type of its own.
 #define COV_PASS_TYPE(Type, Kind, Name)   \
@@ -82,7 +83,11 @@ extern "C" void cov_register_passes(void *pass_builder, const CovPassCallbacks *
         return covsched::addPass(MPM, Callbacks, Pass, Parameters);
       });
 
-  auto Instrument = [Callbacks](ModulePassManager &MPM, OptimizationLevel) {
+  auto addLoom = [Callbacks](ModulePassManager &MPM, CovLoomStage Stage) {
+    if (void *Parameters = Callbacks.loom(Stage))
+      MPM.addPass(covsched::LoomPass(Callbacks, Parameters));
+  };
+  auto Instrument = [=](ModulePassManager &MPM, OptimizationLevel) {
     for (size_t Number = 0;; ++Number) {
       void *Parameters = nullptr;
       CovPass Pass = Callbacks.before(Number, &Parameters);
@@ -90,9 +95,11 @@ extern "C" void cov_register_passes(void *pass_builder, const CovPassCallbacks *
         break;
     }
     MPM.addPass(covsched::InstrumentPass(Callbacks, Callbacks.from_environment(COV_INSTRUMENT)));
+    addLoom(MPM, COV_LOOM_EARLY);
   };
-  auto Lower = [Callbacks](ModulePassManager &MPM, OptimizationLevel) {
+  auto Lower = [=](ModulePassManager &MPM, OptimizationLevel) {
     MPM.addPass(covsched::LowerPass(Callbacks, Callbacks.from_environment(COV_LOWER)));
+    addLoom(MPM, COV_LOOM_LATE);
   };
   Builder.registerPipelineStartEPCallback(Instrument);
   Builder.registerOptimizerLastEPCallback(Lower);

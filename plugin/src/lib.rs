@@ -1,8 +1,8 @@
 //! libcovsched.so: everything of covsched that reads or writes LLVM IR. The CLI uses it as an rlib.
 //!
 //! - [`parameters`]: the passes by name
-//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`], [`epoch`], [`specialize`]: what the passes do with it;
-//!   [`report`]
+//! - [`ir`]: the safe view of LLVM; [`analysis`], [`instrument`], [`epoch`], [`specialize`], [`loom`]: what the passes do
+//!   with it; [`report`]
 //! - [`bitcode`]: the whole program's bitcode, from an executable
 //!
 //! This file registers the passes, and catches panics at the C boundary: a bug in covsched is an LLVM error.
@@ -16,6 +16,7 @@ pub mod bitcode;
 pub mod epoch;
 pub mod instrument;
 pub mod ir;
+pub mod loom;
 pub mod parameters;
 pub mod report;
 pub mod smt;
@@ -26,7 +27,7 @@ mod testing;
 
 pub use ir::demangle;
 
-use ir::bridge::{cov_register_passes, PassCallbacks, Text};
+use ir::bridge::{cov_register_passes, PassCallbacks, Text, LOOM_EARLY};
 use ir::{Module, Severity};
 use llvm_plugin::inkwell::llvm_sys::prelude::LLVMModuleRef;
 use llvm_plugin::PassPluginLibraryInfo;
@@ -52,6 +53,7 @@ fn raw_pass(pass: &Pass) -> u8 {
         Pass::VerifyEpochs(_) => 7,
         Pass::Specialize(_) => 8,
         Pass::PrintPointsTo { .. } => 9,
+        Pass::Loom(_) => 10,
     }
 }
 
@@ -115,6 +117,15 @@ extern "C" fn pass_before(number: usize, parameters: *mut *mut c_void) -> u8 {
     raw
 }
 
+/// What `loom` takes where the environment asks for it at this stage; null if it does not. What is wrong with the
+/// environment is reported when `covsched-instrument` runs.
+extern "C" fn loom_at(stage: u8) -> *mut c_void {
+    match environment().ok().and_then(|asked| asked.loom) {
+        Some(options) if options.precise == (stage == LOOM_EARLY) => into_raw(Ok(Pass::Loom(options))),
+        _ => null_mut(),
+    }
+}
+
 fn environment() -> Result<parameters::Asked, ParameterError> {
     let text = std::env::var_os(parameters::ENVIRONMENT).unwrap_or_default();
     parameters::parse_environment(&text.to_string_lossy())
@@ -148,6 +159,7 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             analysis::points_to::print_points_to(module, *sets);
             false
         }
+        Ok(Pass::Loom(options)) => loom::instrument(module, *options),
         Err(error) => {
             module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
             // The error ends the compilation; until then the module is at least a whole one.
@@ -183,6 +195,7 @@ extern "C" fn register(pass_builder: *mut c_void) {
         parse: parse_pass,
         from_environment: pass_from_environment,
         before: pass_before,
+        loom: loom_at,
         run: run_pass,
         drop: drop_parameters,
     };

@@ -68,6 +68,39 @@ pub struct SpecializeOptions {
     pub verbose: bool,
 }
 
+/// What `loom` takes. The flags that begin with `no-`, and `all-loops`, show what each optimization buys.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LoomOptions {
+    /// `precise`: stands before optimization, right after `covsched-instrument`, where the environment asks for it.
+    pub precise: bool,
+    /// `no-variables`: slots have no values of variables.
+    pub no_variables: bool,
+    /// `no-cloning`: slots stand in the only copy of the code.
+    pub no_cloning: bool,
+    /// `no-filter-byte`: every check calls the runtime.
+    pub no_filter_byte: bool,
+    /// `all-loops`: loops that run a few times have checks, too.
+    pub all_loops: bool,
+    /// `verbose`: one line a unit that counts what was done and limits.
+    pub verbose: bool,
+}
+
+impl LoomOptions {
+    const FLAGS: &'static [&'static str] =
+        &["precise", "no-variables", "no-cloning", "no-filter-byte", "all-loops", "verbose"];
+
+    fn set(&mut self, flag: &str) {
+        match flag {
+            "precise" => self.precise = true,
+            "no-variables" => self.no_variables = true,
+            "no-cloning" => self.no_cloning = true,
+            "no-filter-byte" => self.no_filter_byte = true,
+            "all-loops" => self.all_loops = true,
+            _ => self.verbose = true,
+        }
+    }
+}
+
 /// A pass with its parameters.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Pass {
@@ -92,6 +125,8 @@ pub enum Pass {
         /// `sets`, after a semicolon: where each register may point.
         sets: bool,
     },
+    /// `loom`.
+    Loom(LoomOptions),
 }
 
 /// The passes that an environment asks for.
@@ -101,6 +136,8 @@ pub struct Asked {
     pub before: Vec<Pass>,
     /// What `covsched-instrument` takes.
     pub instrument: InstrumentOptions,
+    /// What `loom` takes; `None` if it is not asked for.
+    pub loom: Option<LoomOptions>,
 }
 
 /// What is wrong with a pass's parameters.
@@ -162,7 +199,7 @@ impl fmt::Display for ParameterError {
             ParameterError::UnknownPass { text } => write!(
                 f,
                 "'{text}' is no pass of covsched that can be asked for here; known: {INSTRUMENT}, {LOWER}, \
-                 {EPOCH_MARKERS}, {SYNC_UNROLL} (each with <parameters>)"
+                 {EPOCH_MARKERS}, {SYNC_UNROLL}, {LOOM} (each with <parameters>)"
             ),
         }
     }
@@ -177,6 +214,7 @@ const PRINT_EPOCHS: &str = "print<covsched-epochs>";
 const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
 const SCHEDSPEC: &str = "schedspec";
 const PRINT_POINTS_TO: &str = "print<covsched-points-to>";
+const LOOM: &str = "loom";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
@@ -233,6 +271,13 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
             sets = true;
         }
         return Ok(Some(Pass::PrintPointsTo { sets }));
+    }
+    if let Some(parameters) = parameters_of(text, LOOM)? {
+        let mut options = LoomOptions::default();
+        for parameter in parameters {
+            options.set(flag(LOOM, parameter, LoomOptions::FLAGS)?);
+        }
+        return Ok(Some(Pass::Loom(options)));
     }
     if let Some(parameters) = parameters_of(text, SCHEDSPEC)? {
         return parse_specialize(parameters).map(|options| Some(Pass::Specialize(options)));
@@ -356,6 +401,7 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
         match parse(element)? {
             Some(Pass::Instrument(given)) => asked.instrument = given,
             Some(Pass::Lower) => {}
+            Some(Pass::Loom(given)) => asked.loom = Some(given),
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
             Some(
                 Pass::PrintSites
@@ -512,7 +558,7 @@ mod tests {
         let instrument = InstrumentOptions { no_bitcode: true, verbose: false };
         assert_eq!(
             parse_environment("covsched-instrument<no-bitcode>, covsched-lower"),
-            Ok(Asked { before: vec![], instrument })
+            Ok(Asked { before: vec![], instrument, loom: None })
         );
         let unroll = UnrollOptions { factor: 4, whole_program: false, verbose: false };
         assert_eq!(
@@ -520,13 +566,19 @@ mod tests {
             Ok(Asked {
                 before: vec![Pass::SyncUnroll(unroll), Pass::EpochMarkers(EpochOptions::default())],
                 instrument: InstrumentOptions::default(),
+                loom: None,
             })
         );
+        let precise = LoomOptions { precise: true, ..LoomOptions::default() };
+        for (text, options) in [("loom", LoomOptions::default()), ("loom<precise>", precise)] {
+            assert_eq!(parse_environment(text), Ok(Asked { loom: Some(options), ..Asked::default() }));
+        }
         assert!(matches!(
             parse_environment("print<covsched-epochs>"),
             Err(ParameterError::UnknownPass { .. })
         ));
-        assert!(matches!(parse_environment("loom"), Err(ParameterError::UnknownPass { .. })));
+        assert!(matches!(parse_environment("looms"), Err(ParameterError::UnknownPass { .. })));
+        assert!(matches!(parse_environment("loom<early>"), Err(ParameterError::Unknown { .. })));
         assert!(matches!(parse_environment("covsched-instrument<x>"), Err(ParameterError::Unknown { .. })));
     }
 }

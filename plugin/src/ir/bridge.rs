@@ -1,6 +1,8 @@
 //! The C++ bridge, declared: the same functions as in `cpp/bridge.h`, and the enums that its small integers
 //! become. Only `ir` names anything in here.
 
+pub(crate) mod loom;
+
 use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMMetadataRef, LLVMModuleRef, LLVMValueRef};
 use std::ffi::{c_char, c_void};
 
@@ -412,12 +414,16 @@ pub(crate) struct RawLoopResult {
 
 pub(crate) type TakeText = extern "C" fn(*mut c_void, Text);
 
+/// `COV_LOOM_EARLY`: at the start of the pipeline.
+pub(crate) const LOOM_EARLY: u8 = 0;
+
 /// As `CovPassCallbacks`.
 #[repr(C)]
 pub(crate) struct PassCallbacks {
     pub(crate) parse: extern "C" fn(Text, *mut *mut c_void) -> u8,
     pub(crate) from_environment: extern "C" fn(u8) -> *mut c_void,
     pub(crate) before: extern "C" fn(usize, *mut *mut c_void) -> u8,
+    pub(crate) loom: extern "C" fn(u8) -> *mut c_void,
     pub(crate) run: extern "C" fn(u8, *const c_void, LLVMModuleRef) -> bool,
     pub(crate) drop: extern "C" fn(*mut c_void),
 }

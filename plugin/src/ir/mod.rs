@@ -8,6 +8,7 @@ pub(crate) mod bridge;
 pub mod clone;
 pub mod code;
 pub mod flow;
+pub mod loom;
 pub mod numbers;
 pub mod replace;
 pub mod rewrite;

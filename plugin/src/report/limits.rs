@@ -47,6 +47,12 @@ pub enum Limit {
     EpochLongjmp,
     /// A library call that may block is `musttail` or a `callbr`.
     EpochBlocking,
+    /// `loom` can put nothing into this function.
+    LoomLeftAlone,
+    /// A function has no slow path.
+    LoomNotCloned,
+    /// A library call that may block is `musttail` or a `callbr`.
+    LoomBoundCall,
 }
 
 impl Limit {
@@ -78,6 +84,11 @@ impl Limit {
             Limit::EpochLongjmp => "a loop that longjmp makes gets no epoch marker",
             Limit::EpochBlocking => {
                 "a library call that may block does not leave its epoch: it is a musttail call or a callbr"
+            }
+            Limit::LoomLeftAlone => "filters cannot reach a function that is naked, a resolver or a coroutine",
+            Limit::LoomNotCloned => "a function has no slow path, thus no slots",
+            Limit::LoomBoundCall => {
+                "a library call that may block holds up updates: it is a musttail call or a callbr"
             }
         }
     }

@@ -1,0 +1,121 @@
+// What the files of `loom` share. The plan is Rust's: src/loom.
+
+#ifndef COVSCHED_LOOM_H
+#define COVSCHED_LOOM_H
+
+#include <utility>
+#include <vector>
+
+#include "bridge.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/DebugInfoMetadata.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IRBuilder.h"
+
+/// A unit in the making: what its code names.
+struct CovLoom {
+  llvm::Module &M;
+  CovLoomAbi Abi;
+  llvm::GlobalVariable *At, *Pending;
+  llvm::Function *Check, *Reacquire, *Slot, *Enter, *HandlerEnter, *Leave;
+  /// Arrays; what stands in them is known at the end only, so until then they are declarations.
+  llvm::GlobalVariable *Functions, *Locations, *Slots, *Calls;
+  uint32_t SlotCount = 0;
+  /// In the order of their numbers.
+  std::vector<llvm::CallInst *> SlotCalls;
+
+  CovLoom(llvm::Module &M, const CovLoomAbi &Abi);
+  llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, Number); }
+  llvm::Constant *location(uint32_t Number) const { return at(Locations, Number); }
+  llvm::Constant *slotCell(uint32_t Number) const { return at(Slots, uint64_t(Number) * 8); }
+  llvm::Constant *callCell(uint32_t Number) const { return at(Calls, uint64_t(Number) * 8); }
+  bool has(uint32_t Option) const { return (Abi.options & Option) != 0; }
+
+private:
+  static llvm::Constant *at(llvm::GlobalVariable *Array, uint64_t Offset);
+};
+
+namespace covsched::loom {
+
+/// The function attribute of functions that are done. Functions carry it, not modules: LTO merges modules.
+constexpr const char *DoneAttribute = "covsched-loom";
+/// On the body of a function whose symbol belongs to its wrapper: that symbol.
+constexpr const char *SymbolAttribute = "covsched-loom-symbol";
+
+/// Writes the code of checks, releases and tests.
+class Writer {
+public:
+  Writer(CovLoom &Unit, uint32_t Function) : Unit(Unit), Function(Function) {}
+
+  /// Whether the function's byte is not 0, has the slow bit, or is not just the slow bit.
+  llvm::Value *isBusy(llvm::IRBuilder<> &B) const;
+  llvm::Value *isSlow(llvm::IRBuilder<> &B) const;
+  llvm::Value *isNotJustSlow(llvm::IRBuilder<> &B) const;
+  llvm::Value *isNotRunning(llvm::IRBuilder<> &B) const;
+  void setAt(llvm::IRBuilder<> &B, llvm::Value *To) const;
+  void setRunning(llvm::IRBuilder<> &B) const { setAt(B, B.getInt64(Unit.Abi.running)); }
+  llvm::Value *isPending(llvm::IRBuilder<> &B) const;
+  llvm::Value *cell(llvm::IRBuilder<> &B, uint32_t Number) const;
+  llvm::CallInst *call(llvm::IRBuilder<> &B, llvm::Function *Hook, llvm::ArrayRef<llvm::Value *> Args) const;
+  /// `if (Condition) [unlikely] goto Then; else goto Otherwise`
+  llvm::BranchInst *unlikely(llvm::IRBuilder<> &B, llvm::Value *Condition, llvm::BasicBlock *Then,
+                             llvm::BasicBlock *Otherwise) const;
+
+  CovLoom &Unit;
+  uint32_t Function;
+
+private:
+  llvm::Value *load(llvm::IRBuilder<> &B, llvm::Type *Type, llvm::Value *From) const;
+};
+
+/// Lines: two locations are the same if the same lines are active at them.
+bool sameChain(const llvm::DILocation *A, const llvm::DILocation *B);
+/// The location that counts for slots; null if the instruction has none.
+llvm::DILocation *lineOf(const llvm::Instruction &I);
+/// The last of the block's, or null.
+llvm::DILocation *lastLine(const llvm::BasicBlock &Block);
+
+/// The chain of lines at the start and at the end of each block.
+class Chains {
+public:
+  explicit Chains(llvm::Function &F);
+  llvm::DILocation *in(const llvm::BasicBlock *Block) const { return In.lookup(Block); }
+  llvm::DILocation *out(const llvm::BasicBlock *Block) const { return Out.lookup(Block); }
+  void set(const llvm::BasicBlock *Block, llvm::DILocation *Start, llvm::DILocation *End) {
+    In[Block] = Start;
+    Out[Block] = End;
+  }
+
+private:
+  llvm::DenseMap<const llvm::BasicBlock *, llvm::DILocation *> In, Out;
+};
+
+/// Where a slot always stands: at the start of a block, between two chains.
+struct FixedSlot {
+  llvm::BasicBlock *Block;
+  llvm::DILocation *From;
+};
+
+/// Puts slots into blocks, wherever the chain of lines changes.
+void placeSlots(CovLoom &Unit, llvm::ArrayRef<llvm::BasicBlock *> Blocks, Chains &Lines,
+                llvm::ArrayRef<FixedSlot> Fixed);
+
+/// Values with two definitions, one in each copy of their block: every use gets the one that reaches it.
+void repairValues(llvm::Function &F,
+                  llvm::ArrayRef<std::pair<llvm::Instruction *, llvm::Instruction *>> Pairs);
+
+/// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.
+llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const llvm::Twine &Name);
+
+/// F.outside: enters, calls, leaves.
+llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);
+/// Puts a wrapper that enters as a signal handler in the function's place, which becomes its body.
+void wrapHandler(CovLoom &Unit, llvm::Function &F);
+/// What a function's attributes promise and instrumentation does not keep.
+void dropPromises(llvm::Function &F);
+
+}  // namespace covsched::loom
+
+#endif

@@ -1,0 +1,247 @@
+// The unit of `loom`: what its code names, the small pieces of that code, and at the end its arrays and descriptor.
+
+#include "llvm-c/Core.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+#include "loom.h"
+#include "shared.h"
+
+using namespace llvm;
+using namespace covsched::loom;
+using covsched::str;
+
+static GlobalVariable *declareVariable(Module &M, CovText Name, Type *Type, bool IsThreadLocal) {
+  if (GlobalValue *Known = M.getNamedValue(str(Name))) {
+    auto *G = dyn_cast<GlobalVariable>(Known);
+    return G && G->getValueType() == Type && G->isThreadLocal() == IsThreadLocal ? G : nullptr;
+  }
+  // The runtime is in the executable, or in what is loaded with it: no call is needed to find its thread-locals.
+  return new GlobalVariable(M, Type, false, GlobalValue::ExternalLinkage, nullptr, str(Name), nullptr,
+                            IsThreadLocal ? GlobalValue::InitialExecTLSModel : GlobalValue::NotThreadLocal);
+}
+
+/// `keeps`: the hook keeps every register, where there is a convention for that.
+static Function *declareHook(Module &M, CovText Name, unsigned Params, bool Keeps) {
+  LLVMContext &Context = M.getContext();
+  SmallVector<Type *, 2> Types(Params, PointerType::get(Context, 0));
+  auto *Type = FunctionType::get(Type::getVoidTy(Context), Types, false);
+  if (GlobalValue *Known = M.getNamedValue(str(Name))) {
+    auto *F = dyn_cast<Function>(Known);
+    return F && F->getFunctionType() == Type ? F : nullptr;
+  }
+  Function *F = Function::Create(Type, GlobalValue::ExternalLinkage, str(Name), M);
+  F->setDoesNotThrow();
+  F->addFnAttr(Attribute::NoMerge);
+  if (Keeps) {
+    F->addFnAttr(Attribute::Cold);
+    if (Triple(M.getTargetTriple()).getArch() == Triple::x86_64)
+      F->setCallingConv(CallingConv::PreserveAll);
+  }
+  return F;
+}
+
+/// Sanitizers would put red zones between what the runtime takes for one array.
+static void keepFromSanitizers(GlobalVariable &G) {
+  GlobalValue::SanitizerMetadata Metadata;
+  Metadata.NoAddress = true;
+  Metadata.NoHWAddress = true;
+  G.setSanitizerMetadata(Metadata);
+}
+
+static GlobalVariable *declareArray(Module &M) {
+  return new GlobalVariable(M, Type::getInt8Ty(M.getContext()), false, GlobalValue::ExternalLinkage, nullptr,
+                            "covsched.loom.array");
+}
+
+CovLoom::CovLoom(Module &M, const CovLoomAbi &Abi)
+    : M(M), Abi(Abi), At(declareVariable(M, Abi.at, Type::getInt64Ty(M.getContext()), true)),
+      Pending(declareVariable(M, Abi.pending, Type::getInt8Ty(M.getContext()), false)),
+      Check(declareHook(M, Abi.check, 1, true)), Reacquire(declareHook(M, Abi.reacquire, 1, true)),
+      Slot(declareHook(M, Abi.slot, 2, true)), Enter(declareHook(M, Abi.enter, 1, false)),
+      HandlerEnter(declareHook(M, Abi.handler_enter, 1, false)), Leave(declareHook(M, Abi.leave, 1, false)),
+      Functions(declareArray(M)), Locations(declareArray(M)), Slots(declareArray(M)), Calls(declareArray(M)) {}
+
+Constant *CovLoom::at(GlobalVariable *Array, uint64_t Offset) {
+  LLVMContext &Context = Array->getContext();
+  if (Offset == 0)
+    return Array;
+  return ConstantExpr::getInBoundsGetElementPtr(Type::getInt8Ty(Context), Array,
+                                                ConstantInt::get(Type::getInt64Ty(Context), Offset));
+}
+
+/// What is ours, not the program's: no sanitizer looks at it.
+static void hide(Instruction &I) { I.setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I.getContext(), {})); }
+
+Value *Writer::load(IRBuilder<> &B, Type *Type, Value *From) const {
+  LoadInst *Load = B.CreateLoad(Type, From, /*isVolatile=*/true);
+  hide(*Load);
+  return Load;
+}
+
+Value *Writer::isBusy(IRBuilder<> &B) const {
+  if (Unit.has(COV_LOOM_NO_FILTER_BYTE))
+    return B.getTrue();
+  return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(0));
+}
+
+Value *Writer::isSlow(IRBuilder<> &B) const {
+  Value *Byte = load(B, B.getInt8Ty(), Unit.functionByte(Function));
+  return B.CreateICmpNE(B.CreateAnd(Byte, B.getInt8(Unit.Abi.slow)), B.getInt8(0));
+}
+
+Value *Writer::isNotJustSlow(IRBuilder<> &B) const {
+  if (Unit.has(COV_LOOM_NO_FILTER_BYTE))
+    return B.getTrue();
+  return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(Unit.Abi.slow));
+}
+
+Value *Writer::isNotRunning(IRBuilder<> &B) const {
+  return B.CreateICmpNE(load(B, B.getInt64Ty(), Unit.At), B.getInt64(Unit.Abi.running));
+}
+
+void Writer::setAt(IRBuilder<> &B, Value *To) const {
+  if (To->getType()->isPointerTy())
+    To = B.CreatePtrToInt(To, B.getInt64Ty());
+  hide(*B.CreateStore(To, Unit.At, /*isVolatile=*/true));
+}
+
+Value *Writer::isPending(IRBuilder<> &B) const {
+  if (Unit.has(COV_LOOM_NO_FILTER_BYTE))
+    return B.getTrue();
+  return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.Pending), B.getInt8(0));
+}
+
+Value *Writer::cell(IRBuilder<> &B, uint32_t Number) const {
+  return load(B, B.getInt64Ty(), Unit.callCell(Number));
+}
+
+CallInst *Writer::call(IRBuilder<> &B, llvm::Function *Hook, ArrayRef<Value *> Args) const {
+  CallInst *Call = B.CreateCall(Hook->getFunctionType(), Hook, Args);
+  Call->setCallingConv(Hook->getCallingConv());
+  Call->setDoesNotThrow();
+  Call->addFnAttr(Attribute::NoMerge);
+  return Call;
+}
+
+BranchInst *Writer::unlikely(IRBuilder<> &B, Value *Condition, BasicBlock *Then, BasicBlock *Otherwise) const {
+  return B.CreateCondBr(Condition, Then, Otherwise, MDBuilder(B.getContext()).createBranchWeights(1, 1 << 20));
+}
+
+/// Puts an array in the place of its declaration.
+static GlobalVariable *define(Module &M, GlobalVariable *Declared, StringRef Name, Constant *Init, bool IsConstant) {
+  auto *G = new GlobalVariable(M, Init->getType(), IsConstant, GlobalValue::InternalLinkage, Init, Name);
+  G->setAlignment(Align(8));
+  keepFromSanitizers(*G);
+  if (Declared) {
+    Declared->replaceAllUsesWith(G);
+    Declared->eraseFromParent();
+  }
+  return G;
+}
+
+static GlobalVariable *defineHashes(Module &M, StringRef Name, const uint64_t *Hashes, size_t Count) {
+  ArrayRef<uint64_t> All(Hashes, Count);
+  return define(M, nullptr, Name, ConstantDataArray::get(M.getContext(), All), true);
+}
+
+/// One constructor a linked object gives all its descriptors to the runtime.
+static void addConstructor(Module &M, const CovLoomUnit &Facts) {
+  static constexpr const char *Name = "covsched.loom.register";
+  if (M.getFunction(Name))
+    return;
+  LLVMContext &Context = M.getContext();
+  auto bound = [&](StringRef Prefix) -> GlobalVariable * {
+    std::string Symbol = (Prefix + str(Facts.section)).str();
+    if (GlobalVariable *Known = M.getGlobalVariable(Symbol))
+      return Known;
+    // Weak, since a linker that drops the section defines none.
+    auto *G = new GlobalVariable(M, Type::getInt8Ty(Context), false, GlobalValue::ExternalWeakLinkage, nullptr, Symbol);
+    G->setVisibility(GlobalValue::HiddenVisibility);
+    return G;
+  };
+  Type *Pointer = PointerType::get(Context, 0);
+  FunctionCallee Hook = M.getOrInsertFunction(
+      str(Facts.register_hook), FunctionType::get(Type::getVoidTy(Context), {Pointer, Pointer}, false));
+  Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(Context), false),
+                                                GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
+  F->setVisibility(GlobalValue::HiddenVisibility);
+  F->setDSOLocal(true);
+  F->setComdat(M.getOrInsertComdat(Name));
+  F->setUWTableKind(UWTableKind::Default);
+  F->addFnAttr(covsched::InstrumentedAttribute);
+  F->addFnAttr(DoneAttribute);
+  IRBuilder<> Builder(BasicBlock::Create(Context, "", F));
+  Builder.CreateCall(Hook, {bound("__start_"), bound("__stop_")});
+  Builder.CreateRetVoid();
+  // Before every constructor of the program's own. The key makes the entry one a linked object, too.
+  appendToGlobalCtors(M, F, 0, F);
+}
+
+extern "C" {
+
+CovLoom *cov_loom_new(LLVMModuleRef module, const CovLoomAbi *abi) {
+  auto *Unit = new CovLoom(*unwrap(module), *abi);
+  if (Unit->At && Unit->Pending && Unit->Check && Unit->Reacquire && Unit->Slot && Unit->Enter && Unit->HandlerEnter &&
+      Unit->Leave)
+    return Unit;
+  cov_loom_drop(Unit);
+  return nullptr;
+}
+
+void cov_loom_drop(CovLoom *unit) {
+  for (GlobalVariable *Array : {unit->Functions, unit->Locations, unit->Slots, unit->Calls})
+    if (Array && Array->isDeclaration() && Array->use_empty())
+      Array->eraseFromParent();
+  delete unit;
+}
+
+void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
+  Module &M = unit->M;
+  LLVMContext &Context = M.getContext();
+  Type *Byte = Type::getInt8Ty(Context), *Half = Type::getInt32Ty(Context), *Word = Type::getInt64Ty(Context);
+  auto zeros = [](Type *Element, uint64_t Count) {
+    return ConstantAggregateZero::get(ArrayType::get(Element, Count));
+  };
+  for (CallInst *Slot : unit->SlotCalls)
+    for (const char *Kind : {"covsched.from", "covsched.available"})
+      Slot->setMetadata(Kind, nullptr);
+  uint32_t Locations = facts->locations + unit->SlotCount;
+  unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
+  unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Byte, facts->functions), false);
+  unit->Slots = define(M, unit->Slots, "covsched.loom.slots", zeros(Word, unit->SlotCount), false);
+  SmallVector<Constant *, 16> Cells;
+  for (size_t I = 0; I < facts->cell_count; ++I)
+    Cells.push_back(unit->location(facts->cell_locations[I]));
+  Constant *AllCells = ConstantArray::get(ArrayType::get(PointerType::get(Context, 0), Cells.size()), Cells);
+  unit->Calls = define(M, unit->Calls, "covsched.loom.calls", AllCells, false);
+  GlobalVariable *Callees = defineHashes(M, "covsched.loom.callees", facts->callees, facts->cell_count);
+  GlobalVariable *Defined = defineHashes(M, "covsched.loom.defined", facts->defined, facts->defined_count);
+
+  auto half = [&](uint64_t Value) -> Constant * { return ConstantInt::get(Half, Value); };
+  constexpr uint32_t Size = 8 + 8 + 6 * 8 + 6 * 4;
+  Constant *Record = ConstantStruct::getAnon({half(facts->version),
+                                              half(Size),
+                                              ConstantInt::get(Word, facts->hash),
+                                              unit->Functions,
+                                              unit->Locations,
+                                              unit->Slots,
+                                              unit->Calls,
+                                              Callees,
+                                              Defined,
+                                              half(facts->functions),
+                                              half(Locations),
+                                              half(unit->SlotCount),
+                                              half(facts->locations),
+                                              half(facts->cell_count),
+                                              half(facts->defined_count)});
+  // Not constant: the loader writes its addresses.
+  GlobalVariable *Unit = define(M, nullptr, "covsched.loom.unit", Record, false);
+  Unit->setSection(str(facts->section));
+  appendToUsed(M, {Unit});
+  addConstructor(M, *facts);
+}
+
+}  // extern "C"

@@ -1,0 +1,63 @@
+//! `loom`: makes a program ready for execution filters (Wu, 5.3 and 5.4).
+//!
+//! Collect ([`collect`]): what each function is, calls, and which cycles it has. Choose ([`choose`]): which functions get
+//! a slow path, where threads may pause, at which calls they count as released; everything gets its number. Change
+//! (`plugin/cpp/loom_*.cpp`, one function at a time): checks, releases, the slow copy with its slots. core's
+//! `loom::abi` shows the code that results.
+//!
+//! Where this deviates from Wu: the pass runs after optimization, blocks are cloned as a whole function (not one by one),
+//! switch and wait flags are one byte a function, and slots stand where lines change, not before each instruction.
+//!
+//! Numbers are stable: functions in the module's order; in each its entry, back edges, landing pads and calls in the order
+//! of instructions; slots after all other locations.
+
+pub mod choose;
+pub mod collect;
+
+use crate::ir::loom::{Unit, UnitFacts, Without};
+use crate::ir::{Module, Severity};
+use crate::parameters::LoomOptions;
+use choose::Plan;
+use covsched_core::loom::abi::name_hash;
+
+/// Instruments what is not yet instrumented. Returns whether the module changed.
+pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
+    if !module.is_supported_target() {
+        module.report(
+            Severity::Error,
+            "covsched: loom works on ELF targets only; compile this without the plugin",
+        );
+        return false;
+    }
+    let program = collect::Program::of(module);
+    let plan = Plan::of(&program, options);
+    if plan.functions.is_empty() {
+        return false;
+    }
+    let summary = options.verbose.then(|| plan.summary());
+    let without = Without { cloning: options.no_cloning, filter_byte: options.no_filter_byte };
+    let Some(mut unit) = Unit::new(module, without) else {
+        module.report(
+            Severity::Error,
+            "covsched: the program declares a name of covsched's runtime (covsched_loom_*) with another type",
+        );
+        return false;
+    };
+    let mut slots = 0;
+    for planned in &plan.functions {
+        slots = unit.change(&planned.plan).end;
+    }
+    // The table's hash comes here: everything that it describes is in place.
+    let hash = 0;
+    unit.finish(&UnitFacts {
+        hash,
+        functions: plan.functions.len() as u32,
+        locations: plan.locations,
+        cells: plan.cells.clone(),
+        defined: plan.defined.iter().map(|name| name_hash(name)).collect(),
+    });
+    if let Some(summary) = summary {
+        eprintln!("covsched: {}: {summary}, {slots} slots", module.source_name());
+    }
+    true
+}
