@@ -76,7 +76,10 @@ fn list(process: Process, timeout: Duration) -> Option<Listed> {
 fn remove_stale(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let pid = entry.file_name().to_str().and_then(|name| name.strip_suffix(".sock")?.parse::<u32>().ok());
+        let name = entry.file_name();
+        // A socket is made under the second name and gets the first when somebody listens.
+        let stem = name.to_str().and_then(|name| name.strip_suffix(".sock").or(name.strip_suffix(".new")));
+        let pid = stem.and_then(|stem| stem.parse::<u32>().ok());
         let Some(pid) = pid else { continue };
         if Path::new(&format!("/proc/{pid}")).exists() {
             continue;
@@ -225,10 +228,11 @@ mod tests {
         // No process has this number.
         drop(UnixListener::bind(at("5000000.sock")).unwrap());
         let _listening = UnixListener::bind(at("5000001.sock")).unwrap();
+        drop(UnixListener::bind(at("5000002.new")).unwrap());
         drop(UnixListener::bind(at("1.sock")).unwrap());
         fs::write(at("notes.txt"), "").unwrap();
         remove_stale(folder.path());
-        let there = ["5000000.sock", "5000001.sock", "1.sock", "notes.txt"].map(|name| at(name).exists());
-        assert_eq!(there, [false, true, true, true]);
+        let names = ["5000000.sock", "5000001.sock", "5000002.new", "1.sock", "notes.txt"];
+        assert_eq!(names.map(|name| at(name).exists()), [false, true, false, true, true]);
     }
 }
