@@ -4,6 +4,7 @@
 #   covsched_enable(app worker_library) # executables, static, shared, module and object libraries
 #   covsched_enable(app EPOCHS)         # with epoch markers; EPOCHS no-trivial count-instructions ... as in --epochs=
 #   covsched_enable(app EPOCHS SYNC_UNROLL 4)
+#   covsched_enable(app LOOM)           # takes execution filters while it runs; LOOM PRECISE as --loom=precise
 #
 # Every part of the program that synchronizes must be enabled, and the executable too, even if none of its own code
 # does: the hooks are in it. Targets: Covsched::plugin, Covsched::runtime.
@@ -64,10 +65,11 @@ function(_covsched_check_compilers result)
   endif()
 endfunction()
 
-# Schedules name lines, so each configuration has at least line tables. The last -g wins. Options of a target, also
+# Schedules name lines, so each configuration has at least line tables, or with LOOM, since filters speak of variables,
+# `flag` is -g. The last -g wins. Options of a target, also
 # those in generator expressions, come after what is put before them; the flags of the configuration do not, so
-# -gline-tables-only may be given only where they have no -g.
-function(_covsched_add_line_tables target)
+# the flag may be given only where they have no -g.
+function(_covsched_add_debug_info target flag)
   set(configurations "${CMAKE_CONFIGURATION_TYPES}")
   if(NOT configurations)
     set(configurations "${CMAKE_BUILD_TYPE}")
@@ -79,12 +81,12 @@ function(_covsched_add_line_tables target)
     endif()
     set(is_language "$<COMPILE_LANGUAGE:${language}>")
     if(NOT configurations)
-      list(APPEND added "$<${is_language}:-gline-tables-only>")
+      list(APPEND added "$<${is_language}:${flag}>")
     endif()
     foreach(configuration IN LISTS configurations)
       string(TOUPPER "${configuration}" upper)
       if(NOT CMAKE_${language}_FLAGS_${upper} MATCHES "(^| )-g")
-        list(APPEND added "$<$<AND:${is_language},$<CONFIG:${configuration}>>:-gline-tables-only>")
+        list(APPEND added "$<$<AND:${is_language},$<CONFIG:${configuration}>>:${flag}>")
       endif()
     endforeach()
   endforeach()
@@ -157,10 +159,10 @@ function(_covsched_add_interposers target)
   endforeach()
 endfunction()
 
-# Has a target's units compiled with the passes for epochs. covsched's own compilers are told by options. Clang's plugin
+# Has a target's units compiled with the passes that were asked for. covsched's own compilers are told by options. Clang's plugin
 # reads the environment: the compiler is launched by a script that sets it, in front of a launcher of the project's.
 # (A launcher's own words cannot hold the passes' parameters: CMake takes <...> for a placeholder.)
-function(_covsched_add_epochs target own_compilers has_epochs epochs unroll)
+function(_covsched_add_passes target own_compilers has_epochs epochs unroll loom)
   set(passes "")
   set(options "")
   if(NOT unroll STREQUAL "")
@@ -171,6 +173,11 @@ function(_covsched_add_epochs target own_compilers has_epochs epochs unroll)
     string(REPLACE ";" "," words "${epochs}")
     list(APPEND options "--epochs=${words}")
     list(APPEND passes "epoch-markers<${words}>")
+  endif()
+  if(NOT loom STREQUAL "")
+    list(APPEND passes "${loom}")
+    string(REPLACE "loom<precise>" "loom=precise" word "${loom}")
+    list(APPEND options "--${word}")
   endif()
   if(own_compilers)
     target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:C,CXX>:${options}>")
@@ -198,11 +205,12 @@ function(_covsched_add_epochs target own_compilers has_epochs epochs unroll)
   endforeach()
 endfunction()
 
-# covsched_enable(target... [EPOCHS [parameter...]] [SYNC_UNROLL N]): compiles the targets with the plugin, and links
-# executables with the runtime. EPOCHS and SYNC_UNROLL are `covsched cc --epochs` and `--sync-unroll`.
+# covsched_enable(target... [EPOCHS [parameter...]] [SYNC_UNROLL N] [LOOM [PRECISE]]): compiles the targets with the plugin,
+# and links executables with the runtime. EPOCHS, SYNC_UNROLL and LOOM are `covsched cc --epochs`, `--sync-unroll` and
+# `--loom`.
 function(covsched_enable)
   _covsched_check_compilers(own_compilers)
-  cmake_parse_arguments(PARSE_ARGV 0 asked "" "SYNC_UNROLL" "EPOCHS")
+  cmake_parse_arguments(PARSE_ARGV 0 asked "LOOM;PRECISE" "SYNC_UNROLL" "EPOCHS")
   set(has_epochs FALSE)
   if(DEFINED asked_EPOCHS OR "EPOCHS" IN_LIST asked_KEYWORDS_MISSING_VALUES)
     set(has_epochs TRUE)
@@ -217,6 +225,18 @@ function(covsched_enable)
       OR (DEFINED asked_SYNC_UNROLL AND NOT asked_SYNC_UNROLL MATCHES "^([2-9]|[1-9][0-9]+)$"))
     message(FATAL_ERROR "covsched_enable: SYNC_UNROLL takes a number from 2 on, not '${asked_SYNC_UNROLL}'")
   endif()
+  set(loom "")
+  set(debug_info "-gline-tables-only")
+  if(asked_PRECISE AND NOT asked_LOOM)
+    message(FATAL_ERROR "covsched_enable: PRECISE belongs to LOOM")
+  elseif(asked_PRECISE)
+    set(loom "loom<precise>")
+  elseif(asked_LOOM)
+    set(loom "loom")
+  endif()
+  if(asked_LOOM)
+    set(debug_info "-g")
+  endif()
   foreach(target IN LISTS asked_UNPARSED_ARGUMENTS)
     if(NOT TARGET ${target})
       message(FATAL_ERROR "covsched_enable: there is no target ${target}")
@@ -227,8 +247,8 @@ function(covsched_enable)
       message(FATAL_ERROR "covsched_enable: ${target} has nothing to compile")
     endif()
     get_target_property(enabled ${target} COVSCHED_ENABLED)
-    if((has_epochs OR DEFINED asked_SYNC_UNROLL) AND NOT enabled)
-      _covsched_add_epochs(${target} ${own_compilers} ${has_epochs} "${asked_EPOCHS}" "${asked_SYNC_UNROLL}")
+    if((has_epochs OR DEFINED asked_SYNC_UNROLL OR asked_LOOM) AND NOT enabled)
+      _covsched_add_passes(${target} ${own_compilers} ${has_epochs} "${asked_EPOCHS}" "${asked_SYNC_UNROLL}" "${loom}")
     endif()
     if(own_compilers OR enabled)
       continue()
@@ -236,7 +256,7 @@ function(covsched_enable)
     set_target_properties(${target} PROPERTIES COVSCHED_ENABLED TRUE)
 
     target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:C,CXX>:-fpass-plugin=${Covsched_PLUGIN}>)
-    _covsched_add_line_tables(${target})
+    _covsched_add_debug_info(${target} ${debug_info})
     # A new plugin means new objects.
     get_target_property(sources ${target} SOURCES)
     foreach(source IN LISTS sources)

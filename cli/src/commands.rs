@@ -1,7 +1,7 @@
 //! What the command line may say.
 
 use crate::failure::{Failure, BAD_INPUT};
-use crate::{bitcode, compile, epochs, record, run, show, sites, specialize, verify};
+use crate::{bitcode, compile, epochs, loom, record, run, show, sites, specialize, verify};
 use clap::{Parser, Subcommand};
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -39,6 +39,8 @@ enum Command {
     Specialize(specialize::Arguments),
     /// Get the whole program's bitcode back from an executable
     Bitcode(bitcode::Arguments),
+    /// Work around races in a running program: install, list, replace and remove execution filters
+    Loom(loom::Arguments),
 }
 
 /// Only for the help: these commands never reach clap.
@@ -50,10 +52,13 @@ struct ClangArguments {
 }
 
 /// Runs the command; gives the exit code.
-pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
+pub fn run(mut arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
     // Clang's arguments are not clap's: `--` and `-h` mean something else, and any bytes are allowed.
     if let Some((cxx, arguments)) = compiler_call(&arguments) {
         return compile::run(cxx, arguments);
+    }
+    if is_loomctl(&arguments) {
+        arguments.insert(1, "loom".into());
     }
     let line = match CommandLine::try_parse_from(arguments) {
         Ok(line) => line,
@@ -74,6 +79,7 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode, Failure> {
         Command::Epochs(arguments) => epochs::run(&arguments),
         Command::Specialize(arguments) => specialize::run(&arguments),
         Command::Bitcode(arguments) => bitcode::run(&arguments),
+        Command::Loom(arguments) => loom::run(&arguments),
     }
 }
 
@@ -89,6 +95,12 @@ fn compiler_call(arguments: &[OsString]) -> Option<(bool, &[OsString])> {
     }
     let cxx = language(arguments.get(1)?, "cc", "c++")?;
     Some((cxx, &arguments[2..]))
+}
+
+/// Whether the name is that of Wu's controller, whose first word is a subcommand of `loom`.
+fn is_loomctl(arguments: &[OsString]) -> bool {
+    let name = arguments.first().and_then(|path| Path::new(path).file_name());
+    name == Some(OsStr::new("loomctl"))
 }
 
 #[cfg(test)]
@@ -108,6 +120,12 @@ mod tests {
         assert_eq!(call(&["covsched", "c++", "-h"]), Some((true, 1)));
         assert_eq!(call(&["covsched", "record", "cc"]), None);
         assert_eq!(call(&["covsched"]), None);
+    }
+
+    #[test]
+    fn loomctl_is_loom() {
+        assert!(is_loomctl(&["/usr/bin/loomctl".into(), "ls".into()]));
+        assert!(!is_loomctl(&["covsched".into(), "loomctl".into()]) && !is_loomctl(&[]));
     }
 
     #[test]

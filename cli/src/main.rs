@@ -11,6 +11,7 @@ mod elf;
 mod epochs;
 mod failure;
 mod install;
+mod loom;
 mod names;
 mod needed;
 mod program;

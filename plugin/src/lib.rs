@@ -21,6 +21,7 @@ pub mod parameters;
 pub mod report;
 pub mod smt;
 pub mod specialize;
+pub mod tell;
 #[cfg(test)]
 mod testing;
 

@@ -5,7 +5,7 @@
 //!
 //! What is added, in front unless said otherwise:
 //! - where clang runs its optimizer: `-fpass-plugin=libcovsched.so`, and `-gline-tables-only`, which any
-//!   -g option of the user overrides since it comes later;
+//!   -g option of the user overrides since it comes later; with `--loom` it is `-g`, since filters speak of variables;
 //! - where it links an executable: the runtime's archive, `-u` for the symbol that makes the linker take it
 //!   (so its place does not matter, and a `-x c` or `--whole-archive` of the user does not apply to it), the
 //!   interposers, and the export of the hooks, for shared objects that refer to them. A static executable
@@ -15,7 +15,8 @@
 //!   of its own), for the hooks are in the executable;
 //! - where lld links with `-flto`: `--load-pass-plugin`, for functions that come without hooks.
 //!
-//! `--epochs` and `--sync-unroll=N` are covsched's own and are taken out: [`passes`].
+//! `--epochs`, `--sync-unroll=N` and `--loom` are covsched's own and are taken out: [`passes`]. With `-flto` lld runs the
+//! plugin's passes as well and inherits the environment, so `--loom` belongs on the line that links, too.
 //!
 //! Nothing is added for preprocessing, dependency and syntax-only runs, for calls without input files
 //! (`--version`, `-print-...`), for `-cc1`, and for code that is not hosted (`-ffreestanding`, `-mcmodel=kernel`;
@@ -42,14 +43,16 @@ pub fn run(cxx: bool, user: &[OsString]) -> Result<ExitCode, Failure> {
     let user = user.as_slice();
     let analysis = Analysis::of(user, &response::read);
     let program = clang(cxx);
+    let environment = std::env::var_os(ENVIRONMENT).unwrap_or_default();
+    let environment = environment.to_string_lossy();
+    let debug_info = if requested.wants_variables(&environment) { "-g" } else { "-gline-tables-only" };
     let mut command = Command::new(&program);
     if analysis.stage == Stage::Other {
         command.args(user);
     } else {
-        command.args(with_additions(user, &analysis, &Libraries::find()?));
+        command.args(with_additions(user, &analysis, debug_info, &Libraries::find()?));
     }
-    let environment = std::env::var_os(ENVIRONMENT).unwrap_or_default();
-    if let Some(options) = requested.pass_options(&environment.to_string_lossy()) {
+    if let Some(options) = requested.pass_options(&environment) {
         command.env(ENVIRONMENT, options);
     }
     // exec returns only if it failed.
@@ -62,7 +65,12 @@ pub fn run(cxx: bool, user: &[OsString]) -> Result<ExitCode, Failure> {
 }
 
 /// The whole command line for clang, without its own name.
-fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries) -> Vec<OsString> {
+fn with_additions(
+    user: &[OsString],
+    analysis: &Analysis,
+    debug_info: &str,
+    libraries: &Libraries,
+) -> Vec<OsString> {
     let joined = |option: &str, path: &Path| {
         let mut word = OsString::from(option);
         word.push(path);
@@ -71,7 +79,7 @@ fn with_additions(user: &[OsString], analysis: &Analysis, libraries: &Libraries)
     // In a -Werror build an argument that this run does not need must not be an error.
     let mut front: Vec<OsString> = vec!["--start-no-unused-arguments".into()];
     front.push(joined("-fpass-plugin=", &libraries.plugin));
-    front.push("-gline-tables-only".into());
+    front.push(debug_info.into());
     let mut back: Vec<OsString> = Vec::new();
     if analysis.stage == Stage::Link {
         match analysis.link_kind {

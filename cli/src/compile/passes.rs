@@ -1,4 +1,4 @@
-//! `--epochs[=PARAMETERS]` and `--sync-unroll=N`: covsched's own words among clang's. They become
+//! `--epochs[=PARAMETERS]`, `--sync-unroll=N` and `--loom[=PARAMETERS]`: covsched's own words among clang's. They become
 //! `COVSCHED_PASS_OPTIONS`, since a plugin in clang can be told something in no other way; what the user has set there
 //! for other passes stays. Clang does not see the words.
 //!
@@ -16,6 +16,8 @@ pub struct Requested {
     unroll: Option<String>,
     /// `epoch-markers<...>`.
     markers: Option<String>,
+    /// `loom<...>`.
+    loom: Option<String>,
 }
 
 impl Requested {
@@ -47,6 +49,8 @@ impl Requested {
             ("--epochs", Some(list)) => {
                 (format!("epoch-markers<{}>", list.replace(',', ";")), &mut self.markers)
             }
+            ("--loom", None | Some("")) => ("loom".to_owned(), &mut self.loom),
+            ("--loom", Some(list)) => (format!("loom<{}>", list.replace(',', ";")), &mut self.loom),
             ("--sync-unroll", Some(factor)) => (format!("sync-unroll<factor={factor}>"), &mut self.unroll),
             ("--sync-unroll", None) => {
                 return Err(Failure::bad(
@@ -57,12 +61,18 @@ impl Requested {
         };
         // The plugin says the same, but once a file, and when clang has begun.
         match parameters::parse(&element) {
-            Ok(Some(Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => {}
+            Ok(Some(Pass::EpochMarkers(_) | Pass::SyncUnroll(_) | Pass::Loom(_))) => {}
             Ok(_) => return Err(Failure::bad(format!("{word}: no pass takes this"))),
             Err(error) => return Err(Failure::bad(format!("{word}: {error}"))),
         }
         *slot = Some(element);
         Ok(true)
+    }
+
+    /// Whether the program is to take filters: it needs types and variables in its debug info, besides lines.
+    pub fn wants_variables(&self, environment: &str) -> bool {
+        let element = |element: &str| element.trim().split('<').next() == Some("loom");
+        self.loom.is_some() || environment.split(',').any(element)
     }
 
     /// The value of `COVSCHED_PASS_OPTIONS`, given what the user has there; `None`: as it is. What was asked for on the
@@ -73,15 +83,17 @@ impl Requested {
         }
         let mut unroll = self.unroll.as_deref();
         let mut markers = self.markers.as_deref();
+        let mut loom = self.loom.as_deref();
         let mut others = Vec::new();
         for element in environment.split(',').map(str::trim).filter(|element| !element.is_empty()) {
             match element.split('<').next() {
                 Some("sync-unroll") => unroll = unroll.or(Some(element)),
                 Some("epoch-markers") => markers = markers.or(Some(element)),
+                Some("loom") => loom = loom.or(Some(element)),
                 _ => others.push(element),
             }
         }
-        let elements: Vec<&str> = unroll.into_iter().chain(markers).chain(others).collect();
+        let elements: Vec<&str> = unroll.into_iter().chain(markers).chain(others).chain(loom).collect();
         Some(elements.join(","))
     }
 }
@@ -107,13 +119,26 @@ mod tests {
             take("-O2 --epochs=no-trivial,count-instructions a.c --sync-unroll=4"),
             of("sync-unroll<factor=4>,epoch-markers<no-trivial;count-instructions>", "-O2 a.c")
         );
+        assert_eq!(take("--loom -c a.c"), of("loom", "-c a.c"));
+        assert_eq!(take("--loom= --loom=precise a.c"), of("loom<precise>", "a.c"));
+        assert_eq!(
+            take("--loom=precise,verbose a.c --epochs"),
+            of("epoch-markers,loom<precise;verbose>", "a.c")
+        );
         assert_eq!(take("--sync-unroll=4 a.c --sync-unroll=8"), of("sync-unroll<factor=8>", "a.c"));
     }
 
     #[test]
     fn files_and_values_of_options_are_clangs() {
-        for line in ["-- --epochs", "-o --epochs a.c", "-D --sync-unroll a.c", "--epochsx a.c", "-epochs a.c"]
-        {
+        for line in [
+            "-- --epochs",
+            "--looms a.c",
+            "-o --loom a.c",
+            "-o --epochs a.c",
+            "-D --sync-unroll a.c",
+            "--epochsx a.c",
+            "-epochs a.c",
+        ] {
             assert_eq!(take(line), Ok((None, line.to_owned())), "{line}");
         }
     }
@@ -130,6 +155,8 @@ mod tests {
             ("--sync-unroll=1 a.c", "factor=N with N from 2"),
             ("--sync-unroll=many a.c", "factor=N with N from 2"),
             ("--sync-unroll= a.c", "factor=N with N from 2"),
+            ("--loom=early a.c", "--loom=early: loom: unknown parameter 'early'; known: precise"),
+            ("--loom=precise=1 a.c", "takes no value"),
         ] {
             let error = take(line).unwrap_err();
             assert!(error.contains(part), "{line}: {error}");
@@ -151,5 +178,20 @@ mod tests {
             options("--epochs=no-barrier --sync-unroll=3", "epoch-markers,sync-unroll<factor=2>").unwrap(),
             "sync-unroll<factor=3>,epoch-markers<no-barrier>"
         );
+        assert_eq!(options("--epochs", "loom<precise>").unwrap(), "epoch-markers,loom<precise>");
+        assert_eq!(
+            options("--loom", "loom<precise>,covsched-instrument").unwrap(),
+            "covsched-instrument,loom"
+        );
+    }
+
+    #[test]
+    fn filters_need_variables() {
+        let wants = |line: &str, environment: &str| {
+            let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
+            Requested::take(&words).unwrap().0.wants_variables(environment)
+        };
+        assert!(wants("--loom a.c", "") && wants("a.c", "epoch-markers, loom<precise>"));
+        assert!(!wants("--epochs a.c", "covsched-instrument"));
     }
 }

@@ -22,7 +22,7 @@ fn analyze(line: &str) -> Analysis {
 
 fn full(line: &str) -> String {
     let words: Vec<OsString> = line.split_whitespace().map(OsString::from).collect();
-    let all = with_additions(&words, &Analysis::of(&words, &no_response), &libraries());
+    let all = with_additions(&words, &Analysis::of(&words, &no_response), "-gline-tables-only", &libraries());
     all.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
@@ -170,7 +170,7 @@ proptest! {
         ], 0..10))
     {
         let user: Vec<OsString> = words.iter().map(OsString::from).collect();
-        let all = with_additions(&user, &Analysis::of(&user, &no_response), &libraries());
+        let all = with_additions(&user, &Analysis::of(&user, &no_response), "-g", &libraries());
         let start = all.iter().position(|word| word == "--end-no-unused-arguments").unwrap() + 1;
         let mut kept: Vec<OsString> = all[start..].to_vec();
         if kept.len() > user.len() {

@@ -5,6 +5,7 @@
 //! - [`filter`] (std): the language: its text, its tree, what is wrong with it
 //! - [`graph`] (std): the interprocedural control-flow graph of a program, and what can be reached on it
 //! - [`compile`] (std): from a filter to a plan for one build
+//! - [`moved`] (std): whether optimized code still does at a line what the line says; [`loops`]: how deep points are in loops
 //! - [`plan`]: a filter, compiled: what the engine in the process installs
 //! - [`wire`]: what controller and engine say to each other
 
@@ -15,6 +16,10 @@ pub mod compile;
 pub mod filter;
 #[cfg(feature = "std")]
 pub mod graph;
+#[cfg(feature = "std")]
+pub mod loops;
+#[cfg(feature = "std")]
+pub mod moved;
 pub mod plan;
 #[cfg(feature = "std")]
 pub mod table;
