@@ -3,6 +3,7 @@
 
 use crate::ir::bridge::{self, collect_bytes, RawLinked, Text};
 use crate::ir::Module;
+use covsched_core::loom;
 use covsched_core::rawlog::Plain;
 use covsched_core::site::{BitcodeHeader, BITCODE_MAGIC, BITCODE_SECTION, SECTION, VERSION};
 use std::mem::size_of;
@@ -58,8 +59,8 @@ pub enum BitcodeError {
     },
 }
 
-/// Splits the section's bytes into covsched's units. What others put there (clang's `-fembed-bitcode`) is left out;
-/// [`foreign`] tells where it is.
+/// Splits the section's bytes into covsched's units. Tables of loom are passed over. What others put there (clang's
+/// `-fembed-bitcode`) is left out; [`foreign`] tells where it is.
 pub fn split(section: &[u8]) -> Result<Vec<Part<'_>>, BitcodeError> {
     walk(section).map(|(parts, _)| parts)
 }
@@ -75,6 +76,10 @@ fn walk(section: &[u8]) -> Result<(Vec<Part<'_>>, Vec<Range<usize>>), BitcodeErr
     let mut offset = 0;
     while offset < section.len() {
         let rest = &section[offset..];
+        if rest.starts_with(&loom::table::MAGIC) {
+            offset += loom::table::size_of_part(rest).ok_or(BitcodeError::Damaged { offset })?;
+            continue;
+        }
         if !rest.starts_with(&BITCODE_MAGIC) {
             // Linkers pad with zeros up to a part's alignment; anything else is somebody else's.
             let end = (offset + 8).min(section.len());
@@ -226,6 +231,18 @@ mod tests {
         sections
     }
 
+    fn loom_table(unit: &str) -> loom::table::UnitTable {
+        loom::table::UnitTable {
+            unit: unit.into(),
+            precision: loom::table::Precision::Late,
+            strings: vec![],
+            chains: vec![vec![]],
+            functions: vec![],
+            taken: vec![],
+            original: None,
+        }
+    }
+
     const MAIN: &str = "source_filename = \"main.c\"
         define i32 @main() {
           call void @helper()
@@ -294,6 +311,24 @@ mod tests {
         );
         assert_eq!(foreign(&section).unwrap(), vec![Range { start: 0, end: foreign_len }]);
         assert_eq!(split(&[]).unwrap(), []);
+    }
+
+    #[test]
+    fn tables_of_loom_are_passed_over() {
+        let table = loom_table("a.c");
+        let (part, hash) = table.encode();
+        let mut section = bitcode_part("a.c", 7, b"abc");
+        section.extend(&part);
+        section.extend(&[0; 24]);
+        section.extend(bitcode_part("b.c", 8, b"CVLOOMT\0, in bitcode"));
+        section.extend(&part);
+        let units: Vec<String> = split(&section).unwrap().into_iter().map(|part| part.unit).collect();
+        assert_eq!(units, ["a.c", "b.c"]);
+        assert!(foreign(&section).unwrap().is_empty());
+        let tables = loom::table::UnitTable::read_section(&section).unwrap();
+        assert_eq!(tables, [(table.clone(), hash), (table, hash)]);
+        let cut = section.len() - part.len() + 40;
+        assert!(matches!(split(&section[..cut]), Err(BitcodeError::Damaged { .. })));
     }
 
     #[test]

@@ -16,6 +16,7 @@
 
 use crate::hash::Hasher;
 use crate::rawlog::Plain;
+use crate::site::{BitcodeHeader, BITCODE_MAGIC};
 use serde::{Deserialize, Serialize};
 use std::mem::size_of;
 
@@ -294,7 +295,31 @@ pub enum TableError {
     Damaged(usize),
 }
 
+/// Bytes of the part at the front of `bytes`, which has [`MAGIC`]; `None` if it is cut off.
+pub fn size_of_part(bytes: &[u8]) -> Option<usize> {
+    let size = usize::try_from(TableHeader::read(bytes)?.size).ok()?;
+    (size % 8 == 0 && size >= size_of::<TableHeader>() && size <= bytes.len()).then_some(size)
+}
+
 impl UnitTable {
+    /// Reads every table of a section, each with its hash. Bitcode, and what others put there, is passed over.
+    pub fn read_section(section: &[u8]) -> Result<Vec<(UnitTable, u64)>, TableError> {
+        let mut tables = Vec::new();
+        let mut at = 0;
+        while at < section.len() {
+            let rest = &section[at..];
+            if rest.starts_with(&MAGIC) {
+                let (table, hash, size) = UnitTable::decode(rest, at)?;
+                tables.push((table, hash));
+                at += size;
+                continue;
+            }
+            let bitcode = BitcodeHeader::read(rest).filter(|header| header.magic == BITCODE_MAGIC);
+            at += bitcode.map_or(8, |header| (header.size as usize).clamp(8, rest.len()).next_multiple_of(8));
+        }
+        Ok(tables)
+    }
+
     /// The part for the section, and the table's hash.
     pub fn encode(&self) -> (Vec<u8>, u64) {
         let body = postcard::to_allocvec(self).expect("a table has nothing that postcard cannot encode");
@@ -320,13 +345,58 @@ impl UnitTable {
             .ok_or(TableError::NotATable(at))?;
         let start = size_of::<TableHeader>();
         let body = bytes.get(start..start + header.length as usize).ok_or(TableError::NotATable(at))?;
-        if header.size as usize > bytes.len() || (header.size as usize) < start + body.len() {
-            return Err(TableError::NotATable(at));
-        }
+        let size = size_of_part(bytes).filter(|&size| size >= start + body.len());
+        let size = size.ok_or(TableError::NotATable(at))?;
         if Hasher::default().bytes(body).finish() != header.hash {
             return Err(TableError::Damaged(at));
         }
         let table = postcard::from_bytes(body).map_err(|_| TableError::Damaged(at))?;
-        Ok((table, header.hash, header.size as usize))
+        Ok((table, header.hash, size))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table() -> UnitTable {
+        UnitTable {
+            unit: "a.c".into(),
+            precision: Precision::Precise,
+            strings: vec!["f".into(), "a.c".into()],
+            chains: vec![vec![], vec![Line { function: 0, file: 1, line: 3, copy: 0 }]],
+            functions: vec![],
+            taken: vec![0],
+            original: Some(vec![]),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (mut section, hash) = table().encode();
+        assert_eq!(section.len() % 8, 0);
+        assert_eq!(UnitTable::decode(&section, 0), Ok((table(), hash, section.len())));
+        section.splice(0..0, [0; 16]);
+        section.extend_from_slice(b"somebody else's.");
+        section.extend(table().encode().0);
+        assert_eq!(UnitTable::read_section(&section), Ok(vec![(table(), hash), (table(), hash)]));
+        assert_eq!(UnitTable::read_section(&[]), Ok(vec![]));
+    }
+
+    #[test]
+    fn damage_is_reported_with_its_place() {
+        let (whole, _) = table().encode();
+        for length in 8..whole.len() {
+            assert_eq!(UnitTable::read_section(&whole[..length]), Err(TableError::NotATable(0)), "{length}");
+        }
+        let mut other_version = whole.clone();
+        other_version[8] = 9;
+        assert_eq!(UnitTable::read_section(&other_version), Err(TableError::NotATable(0)));
+        let mut damaged = whole.clone();
+        damaged[40] ^= 1;
+        assert_eq!(UnitTable::read_section(&damaged), Err(TableError::Damaged(0)));
+        let mut huge = whole;
+        huge[12..16].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert_eq!(UnitTable::read_section(&huge), Err(TableError::NotATable(0)));
     }
 }
