@@ -62,6 +62,15 @@ pub fn starts_thread(linkage_name: &str, argument: usize) -> bool {
     })
 }
 
+/// Whether a function of this name starts a thread: the argument that is the thread's function, and that function's
+/// type as loom's tables have it. `Some(None)`: of libstdc++, which calls [`is_std_thread_run`].
+pub fn start_argument_of(linkage_name: &str) -> Option<Option<(usize, &'static str)>> {
+    let mut hooks = HOOKS.iter().chain(CXX_HOOKS).filter(|hook| hook.op.effect() == Effect::Create);
+    let hook = hooks.find(|hook| hook.replaces == linkage_name)?;
+    let shape = if hook.op == Op::thrd_create { "i32(ptr,)" } else { "ptr(ptr,)" };
+    Some(start_argument(hook.op).filter(|_| !hook.takes_original()).map(|argument| (argument, shape)))
+}
+
 /// Whether a function of this name, or the hook for it, creates threads or waits for their end.
 pub fn creates_or_joins(linkage_name: &str) -> bool {
     let mut hooks = HOOKS
@@ -90,7 +99,7 @@ pub fn role<'m>(body: &Body<'m>, passed: &HashSet<Function<'m>>) -> Role {
 
 /// What libstdc++'s own thread function calls.
 pub fn is_std_thread_run(name: &str) -> bool {
-    name.starts_with("_ZNSt6thread11_State_impl") && name.ends_with("6_M_runEv")
+    covsched_core::loom::table::is_std_thread_run(name)
 }
 
 fn is_shared_thread_function(facts: &FunctionFacts<'_>, body: &Body<'_>) -> bool {

@@ -12,6 +12,7 @@ pub mod loom;
 pub mod numbers;
 pub mod replace;
 pub mod rewrite;
+pub mod tell;
 #[cfg(test)]
 mod testing;
 pub mod unroll;
