@@ -17,7 +17,7 @@
 // CHECK-NEXT: %[[B:.*]] = load volatile i8, ptr @covsched.loom.functions
 // CHECK-NEXT: icmp ne i8 %[[B]], 0
 // CHECK: body.slow:
-// CHECK-NEXT: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr null){{.*}}, !dbg
+// CHECK: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr %{{.*}}, !dbg
 // CHECK: check.slow:
 // CHECK-NEXT: %[[S:.*]] = load volatile i8, ptr @covsched.loom.functions
 // CHECK-NEXT: icmp ne i8 %[[S]], 1

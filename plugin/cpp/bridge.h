@@ -645,6 +645,7 @@ enum CovPass : uint8_t {
   COV_SPECIALIZE,
   COV_PRINT_POINTS_TO,
   COV_LOOM,
+  COV_PRINT_LOOM,
 };
 
 /// Where COV_LOOM stands if the environment asks for it.

@@ -56,9 +56,9 @@ static void keepFromSanitizers(GlobalVariable &G) {
   G.setSanitizerMetadata(Metadata);
 }
 
-static GlobalVariable *declareArray(Module &M) {
+static GlobalVariable *declareArray(Module &M, StringRef Name) {
   return new GlobalVariable(M, Type::getInt8Ty(M.getContext()), false, GlobalValue::ExternalLinkage, nullptr,
-                            "covsched.loom.array");
+                            Name);
 }
 
 CovLoom::CovLoom(Module &M, const CovLoomAbi &Abi)
@@ -67,7 +67,8 @@ CovLoom::CovLoom(Module &M, const CovLoomAbi &Abi)
       Check(declareHook(M, Abi.check, 1, true)), Reacquire(declareHook(M, Abi.reacquire, 1, true)),
       Slot(declareHook(M, Abi.slot, 2, true)), Enter(declareHook(M, Abi.enter, 1, false)),
       HandlerEnter(declareHook(M, Abi.handler_enter, 1, false)), Leave(declareHook(M, Abi.leave, 1, false)),
-      Functions(declareArray(M)), Locations(declareArray(M)), Slots(declareArray(M)), Calls(declareArray(M)) {}
+      Functions(declareArray(M, "covsched.loom.functions")), Locations(declareArray(M, "covsched.loom.locations")),
+      Slots(declareArray(M, "covsched.loom.slots")), Calls(declareArray(M, "covsched.loom.calls")) {}
 
 Constant *CovLoom::at(GlobalVariable *Array, uint64_t Offset) {
   LLVMContext &Context = Array->getContext();
@@ -199,6 +200,7 @@ static GlobalVariable *define(Module &M, GlobalVariable *Declared, StringRef Nam
   keepFromSanitizers(*G);
   if (Declared) {
     Declared->replaceAllUsesWith(G);
+    G->takeName(Declared);
     Declared->eraseFromParent();
   }
   return G;

@@ -41,7 +41,8 @@ struct RustPass : PassInfoMixin<Self> {
   PASS(VerifyEpochsPass, COV_VERIFY_EPOCHS, "verify<covsched-epochs>") \
   PASS(SpecializePass, COV_SPECIALIZE, "schedspec") \
   PASS(PrintPointsToPass, COV_PRINT_POINTS_TO, "print<covsched-points-to>") \
-  PASS(LoomPass, COV_LOOM, "loom")
+  PASS(LoomPass, COV_LOOM, "loom") \
+  PASS(PrintLoomPass, COV_PRINT_LOOM, "print<covsched-loom>")
 
 // LLVM asks a pass's type for its name, so each has a type of its own.
 #define COV_PASS_TYPE(Type, Kind, Name)   \

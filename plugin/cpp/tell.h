@@ -69,7 +69,9 @@ struct CovTellLine {
 
 /// The function as a thread sees it whose function bytes all have both bits, that is known and for which nothing is
 /// pending: the slow path with its checks, or all of a function that has none. `lines`: gives COV_TELL_LINE.
-void cov_tell_read(LLVMValueRef function, bool lines, void (*visit)(void *, const CovTellBlock *), void *context);
+/// `forgets`: by name, functions that do not keep what their arguments point to.
+void cov_tell_read(LLVMValueRef function, bool lines, bool (*forgets)(CovText),
+                   void (*visit)(void *, const CovTellBlock *), void *context);
 /// The lines of a DILocation, innermost first.
 void cov_tell_chain(LLVMMetadataRef place, void (*visit)(void *, const CovTellLine *), void *context);
 /// Where a function is defined; not called if debug info does not say.

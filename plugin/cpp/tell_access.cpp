@@ -38,7 +38,8 @@ static uint64_t mix(StringRef Text) {
 
 uint64_t AccessFinder::calleeHash(StringRef Name) { return Name.empty() ? 0 : mix(mix("call"), mix(Name)); }
 
-AccessFinder::AccessFinder(Function &F) : F(F), Layout(F.getParent()->getDataLayout()) {
+AccessFinder::AccessFinder(Function &F, bool (*Forgets)(CovText))
+    : F(F), Layout(F.getParent()->getDataLayout()), Forgets(Forgets) {
   uint64_t Ordinal = 0;
   for (Instruction &I : instructions(F)) {
     Ordinals[&I] = Ordinal++;
@@ -59,11 +60,33 @@ StringRef AccessFinder::nameOf(const Value *Object) {
   return Names.lookup(Object);
 }
 
+namespace {
+
+/// Whether somebody keeps an address. A library that fills a local structure does not.
+struct Tracker : CaptureTracker {
+  explicit Tracker(bool (*Forgets)(CovText)) : Forgets(Forgets) {}
+  void tooManyUses() override { IsKept = true; }
+  bool captured(const Use *U) override {
+    auto *Call = dyn_cast<CallBase>(U->getUser());
+    auto *Callee = Call ? dyn_cast<GlobalValue>(Call->getCalledOperand()->stripPointerCasts()) : nullptr;
+    if (Callee && Call->isArgOperand(U) &&
+        Forgets(covsched::text(GlobalValue::dropLLVMManglingEscape(Callee->getName()))))
+      return false;
+    IsKept = true;
+    return true;
+  }
+  bool (*Forgets)(CovText);
+  bool IsKept = false;
+};
+
+}  // namespace
+
 bool AccessFinder::isGivenAway(const Value *Local) {
   auto [At, New] = GivenAway.try_emplace(Local, false);
   if (New) {
-    bool Given = PointerMayBeCaptured(Local, /*ReturnCaptures=*/true, /*StoreCaptures=*/true);
-    return GivenAway[Local] = Given;
+    Tracker Kept(Forgets);
+    PointerMayBeCaptured(Local, &Kept);
+    return GivenAway[Local] = Kept.IsKept;
   }
   return At->second;
 }

@@ -14,7 +14,8 @@ namespace covsched {
 /// optimization: what it says of both must agree.
 class AccessFinder {
 public:
-  explicit AccessFinder(llvm::Function &F);
+  /// `Forgets`: by name, functions that do not keep what their arguments point to.
+  AccessFinder(llvm::Function &F, bool (*Forgets)(CovText));
 
   /// Adds what an instruction that is no call does.
   void add(llvm::Instruction &I, llvm::SmallVectorImpl<CovTellItem> &Items);
@@ -30,6 +31,7 @@ private:
 
   llvm::Function &F;
   const llvm::DataLayout &Layout;
+  bool (*Forgets)(CovText);
   llvm::DenseMap<const llvm::Value *, bool> GivenAway;
   llvm::DenseMap<const llvm::Value *, llvm::StringRef> Names;
   llvm::DenseMap<const llvm::Instruction *, uint64_t> Ordinals;

@@ -19,10 +19,17 @@ constexpr const char *LoomAt = "covsched_loom_at";
 constexpr const char *LoomPending = "covsched_loom_pending";
 constexpr const char *LoomSlot = "covsched_loom_slot";
 constexpr const char *LoomCheck = "covsched_loom_check";
+/// What stands in the code by default, where the pass makes functions of it.
+constexpr const char *LoomTest = "covsched.loom.test";
+constexpr const char *LoomRelease = "covsched.loom.release";
+constexpr const char *LoomRetake = "covsched.loom.retake";
 /// On slots: variables that have their value; what came before. On the alloca of variables' words.
 constexpr const char *LoomAvailable = "covsched.available";
 constexpr const char *LoomFrom = "covsched.from";
 constexpr const char *LoomFrame = "covsched.frame";
+
+/// On functions whose symbol a wrapper has: that symbol.
+constexpr const char *LoomSymbol = "covsched-loom-symbol";
 
 /// The global behind a pointer, with the offset into it; the thread's own word may be got by an intrinsic.
 const llvm::GlobalVariable *globalBehind(const llvm::Value *Pointer, const llvm::DataLayout &Layout, uint64_t &Offset);

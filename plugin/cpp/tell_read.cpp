@@ -46,7 +46,13 @@ const GlobalValue *calleeOf(const CallBase &Call) {
   return Named;
 }
 
-StringRef nameOf(const GlobalValue &G) { return GlobalValue::dropLLVMManglingEscape(G.getName()); }
+/// The linkage name; of the body of a function whose symbol a wrapper has, that symbol.
+StringRef nameOf(const GlobalValue &G) {
+  auto *F = dyn_cast<Function>(&G);
+  if (F && F->hasFnAttribute(covsched::LoomSymbol))
+    return F->getFnAttribute(covsched::LoomSymbol).getValueAsString();
+  return GlobalValue::dropLLVMManglingEscape(G.getName());
+}
 
 /// Where a thread is while a call runs.
 struct Release {
@@ -56,8 +62,8 @@ struct Release {
 
 class Reader {
 public:
-  Reader(Function &F, bool Lines)
-      : F(F), Layout(F.getParent()->getDataLayout()), Accesses(F), Lines(Lines),
+  Reader(Function &F, bool Lines, bool (*Forgets)(CovText))
+      : F(F), Layout(F.getParent()->getDataLayout()), Accesses(F, Forgets), Lines(Lines),
         Blocks(covsched::blocksIf(F, covsched::LoomSlowAndWait)) {
     for (BasicBlock *Block : Blocks)
       Numbers.try_emplace(Block, Numbers.size());
@@ -120,6 +126,21 @@ private:
 
   /// Whether the instruction stores the thread's word; then `At` is where it is released.
   bool setsWord(const Instruction &I, Release &At) const {
+    if (auto *Call = dyn_cast<CallInst>(&I)) {
+      // The same as functions of their own.
+      const GlobalValue *Callee = calleeOf(*Call);
+      if (Callee && Callee->getName().startswith(covsched::LoomRelease)) {
+        const Value *To = Call->getArgOperand(0);
+        auto *Cast = dyn_cast<IntToPtrInst>(To);
+        At = releasedBy(Cast ? Cast->getOperand(0) : To);
+        return true;
+      }
+      if (Callee && Callee->getName().startswith(covsched::LoomRetake)) {
+        At = Release();
+        return true;
+      }
+      return false;
+    }
     auto *Store = dyn_cast<StoreInst>(&I);
     uint64_t Offset;
     const GlobalVariable *Global = Store ? globalBehind(Store->getPointerOperand(), Layout, Offset) : nullptr;
@@ -169,7 +190,7 @@ private:
     auto *Call = dyn_cast<CallBase>(&I);
     const GlobalValue *Callee = Call ? calleeOf(*Call) : nullptr;
     StringRef Name = Callee ? nameOf(*Callee) : StringRef();
-    if (Name.startswith("covsched_loom_")) {
+    if (Name.startswith("covsched_loom_") || Name.startswith(covsched::LoomTest)) {
       addOwn(*Call, Name);
       return;
     }
@@ -210,9 +231,10 @@ private:
     CovTellItem Item = {};
     Item.inst = wrap(&Call);
     Item.place = wrap(Call.getDebugLoc().get());
-    if (Name == covsched::LoomCheck) {
+    bool IsTest = Name.startswith(covsched::LoomTest);
+    if (Name == covsched::LoomCheck || IsTest) {
       Item.kind = COV_TELL_CHECK;
-      Item.number = locationOf(Call.getArgOperand(0));
+      Item.number = locationOf(Call.getArgOperand(IsTest ? 1 : 0));
       Items.push_back(Item);
     } else if (Name == covsched::LoomSlot) {
       uint64_t Offset;
@@ -280,8 +302,9 @@ std::string shapeOf(const Type *Result, ArrayRef<Type *> Parameters, bool Variad
 
 extern "C" {
 
-void cov_tell_read(LLVMValueRef function, bool lines, void (*visit)(void *, const CovTellBlock *), void *context) {
-  Reader(*unwrap<Function>(function), lines).visit(visit, context);
+void cov_tell_read(LLVMValueRef function, bool lines, bool (*forgets)(CovText),
+                   void (*visit)(void *, const CovTellBlock *), void *context) {
+  Reader(*unwrap<Function>(function), lines, forgets).visit(visit, context);
 }
 
 void cov_tell_definition(LLVMValueRef function, void (*visit)(void *, const CovTellLine *), void *context) {

@@ -1,4 +1,4 @@
-// Variables' values for slots (DESIGN: shadow stores, on the slow path only).
+// Variables' values for slots: shadow stores, on the slow path only.
 //
 // Collect: what debug info says of variables, as events: "from here on it is this value", "it is in this memory", "nobody
 // knows". Choose: which events on the slow path, and which values that come over from the fast one, can be stored; and by a
@@ -15,6 +15,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/PostOrderIterator.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/BinaryFormat/Dwarf.h"
 #include "llvm/IR/Constants.h"
@@ -111,8 +112,12 @@ private:
   }
 
   void collect() {
-    for (BasicBlock &Block : F)
+    for (BasicBlock &Block : F) {
+      // A slot at a block's start stands before what debug info says there, parameters and phis above all, though their values
+      // are there already: it counts from the start on.
+      bool Leads = true;
       for (Instruction &I : Block) {
+        Leads &= isa<PHINode>(I) || I.isDebugOrPseudoInst() || I.isEHPad() || isSlot(I);
         auto *Said = dyn_cast<DbgVariableIntrinsic>(&I);
         if (!Said || isa<DbgAssignIntrinsic>(Said))
           continue;
@@ -126,8 +131,9 @@ private:
             At->second = nullptr;
           continue;
         }
-        Events[&Block].push_back({Said, Number, Is});
+        Events[&Block].push_back({Leads ? &*Block.getFirstInsertionPt() : Said, Number, Is});
       }
+    }
   }
 
   // --- Choose -----------------------------------------------------------------------------------------------
@@ -143,18 +149,19 @@ private:
     What Is;
   };
 
-  /// What the fast path's variables are where control leaves it; of these, what can be stored there.
+  /// What the variables are where control leaves the fast path; of these, what can be stored there.
   void findCrossings() {
     SmallVector<BasicBlock *, 16> Borders;
+    // Where a thread only pauses and comes back, nothing is needed.
+    auto IsFast = [&](BasicBlock *Other) { return !isSlow(Other); };
     for (BasicBlock &Block : F)
-      if (isSlow(&Block) && any_of(predecessors(&Block), [&](BasicBlock *Pred) { return !isSlow(Pred); }))
+      if (isSlow(&Block) && any_of(predecessors(&Block), IsFast) && !all_of(successors(&Block), IsFast))
         Borders.push_back(&Block);
     if (Borders.empty() && Fast.empty())
       Borders.push_back(&F.getEntryBlock());
-    DenseMap<const BasicBlock *, std::vector<What>> Out = fastStates();
+    DenseMap<const BasicBlock *, std::vector<What>> Out = states();
     DenseMap<const Value *, unsigned> Wanted;
     for (BasicBlock *Border : Borders) {
-      IsBorder.insert(Border);
       auto &Stored = Crossings[Border];
       for (auto &[Number, Local] : Declared)
         if (Local)
@@ -191,50 +198,80 @@ private:
     return !I || Dominators.dominates(I, &At);
   }
 
-  /// What each variable is at the end of each block of the fast path.
-  DenseMap<const BasicBlock *, std::vector<What>> fastStates() {
+  /// What a variable is at a block's start, by what it is at the ends of those before; those not seen yet have their say
+  /// later. A phi may have each of their values.
+  static What merged(BasicBlock &Block, unsigned Number, const DenseMap<const BasicBlock *, std::vector<What>> &Out) {
+    What Common;
+    bool First = true, Same = true;
+    for (BasicBlock *Pred : predecessors(&Block)) {
+      auto Known = Out.find(Pred);
+      if (Known == Out.end())
+        continue;
+      const What &There = Known->second[Number];
+      if (!There.Is)
+        return {};
+      Same &= First || Common == There;
+      Common = There;
+      First = false;
+    }
+    // The block's own phi has the next value, the variable still the last one.
+    auto *Own = dyn_cast_or_null<PHINode>(Common.Is);
+    if (Same && !(Own && Own->getParent() == &Block))
+      return Common;
+    if (Same || Common.InMemory)
+      return {};
+    for (PHINode &Phi : Block.phis())
+      if (all_of(predecessors(&Block), [&](BasicBlock *Pred) {
+            auto Known = Out.find(Pred);
+            return Known == Out.end() || Known->second[Number] == What{Phi.getIncomingValueForBlock(Pred), false};
+          }))
+        return {&Phi, false};
+    return {};
+  }
+
+  /// What each variable is at the end of each block.
+  DenseMap<const BasicBlock *, std::vector<What>> states() {
     DenseMap<const BasicBlock *, std::vector<What>> Out;
-    std::vector<BasicBlock *> Order = covsched::blocksIf(F, covsched::LoomNone);
+    DenseMap<const BasicBlock *, BitVector> Lost;
     DenseSet<const Value *> Named;
     for (auto &[Block, Said] : Events)
       for (const Event &E : Said)
         if (E.Is.Is)
           Named.insert(E.Is.Is);
-    for (bool Changed = !Fast.empty(); Changed;) {
+    ReversePostOrderTraversal<Function *> Order(&F);
+    for (bool Changed = true; Changed;) {
       Changed = false;
       for (BasicBlock *Block : Order) {
         std::vector<What> State(Variables.size());
-        bool First = true;
-        for (BasicBlock *Pred : predecessors(Block)) {
-          auto Known = Out.find(Pred);
-          // Not seen yet: it will have its say in the next round. From outside of the fast path nothing is known.
-          if (Known == Out.end() && !isSlow(Pred))
-            continue;
-          for (unsigned N = 0; N < State.size(); ++N) {
-            What There = Known == Out.end() ? What() : Known->second[N];
-            State[N] = First || State[N] == There ? There : What();
-          }
-          First = false;
+        // What was not known once is not looked for again, so that this ends.
+        BitVector &Never = Lost[Block];
+        Never.resize(Variables.size());
+        for (unsigned N = 0; N < State.size(); ++N) {
+          if (!Never.test(N))
+            State[N] = merged(*Block, N, Out);
+          if (!State[N].Is)
+            Never.set(N);
         }
+        DenseSet<const Value *> New;
+        for (const What &Is : State)
+          if (auto *Phi = dyn_cast_or_null<PHINode>(Is.Is); Phi && Phi->getParent() == Block)
+            New.insert(Phi);
         auto Said = Events.find(Block);
         const Event *Next = Said == Events.end() ? nullptr : Said->second.begin();
         const Event *End = Said == Events.end() ? nullptr : Said->second.end();
         for (Instruction &I : *Block) {
           // A value that is made anew is not the variable's any more.
-          if (Named.count(&I))
+          if (Named.count(&I) && !New.count(&I))
             for (What &Is : State)
               if (Is.Is == &I && !Is.InMemory)
                 Is = What();
-          if (Next != End && Next->At == &I) {
+          for (; Next != End && Next->At == &I; ++Next)
             State[Next->Variable] = Next->Is;
-            ++Next;
-          }
         }
-        auto [At, New] = Out.try_emplace(Block, State);
-        if (!New && At->second != State)
-          At->second = State;
-        else if (!New)
+        auto [At, IsNew] = Out.try_emplace(Block, State);
+        if (!IsNew && At->second == State)
           continue;
+        At->second = State;
         Changed = true;
       }
     }
@@ -340,8 +377,8 @@ private:
       const Event *Next = Said == Events.end() ? nullptr : Said->second.begin();
       const Event *End = Said == Events.end() ? nullptr : Said->second.end();
       for (Instruction &I : Block) {
-        if (Next != End && Next->At == &I)
-          apply(*Next++, Valid);
+        for (; Next != End && Next->At == &I; ++Next)
+          apply(*Next, Valid);
         if (isSlot(I)) {
           AtSlots.push_back({cast<CallInst>(&I), Valid});
           Useful |= Valid;
@@ -377,9 +414,14 @@ private:
         if (apply(E, Valid))
           Store(E.At, E.Variable, E.Is);
     }
-    for (auto &[Block, Stored] : Crossings)
+    for (auto &[Block, Stored] : Crossings) {
+      // In the entry, after the locals: the pass has them all at its head.
+      Instruction *At = &*Block->getFirstInsertionPt();
+      while (isa<AllocaInst>(At))
+        At = At->getNextNode();
       for (const Crossing &Over : Stored)
-        Store(Block == &F.getEntryBlock() ? Frame->getNextNode() : &*Block->getFirstInsertionPt(), Over.Variable, Over.Is);
+        Store(At, Over.Variable, Over.Is);
+    }
     for (auto &[Slot, Valid] : AtSlots) {
       Slot->setArgOperand(1, Frame);
       SmallVector<Metadata *, 8> Available;
@@ -410,7 +452,7 @@ private:
   Function &F;
   DominatorTree Dominators;
   const DataLayout &Layout;
-  SmallPtrSet<const BasicBlock *, 32> Fast, IsBorder;
+  SmallPtrSet<const BasicBlock *, 32> Fast;
   SmallVector<CallInst *, 32> Slots;
   MapVector<Key, unsigned> Variables;
   /// Where a variable is all the time; null if that is not one place.

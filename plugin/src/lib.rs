@@ -54,6 +54,7 @@ fn raw_pass(pass: &Pass) -> u8 {
         Pass::Specialize(_) => 8,
         Pass::PrintPointsTo { .. } => 9,
         Pass::Loom(_) => 10,
+        Pass::PrintLoom => 11,
     }
 }
 
@@ -160,6 +161,10 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             false
         }
         Ok(Pass::Loom(options)) => loom::instrument(module, *options),
+        Ok(Pass::PrintLoom) => {
+            tell::print::print_tables(module);
+            false
+        }
         Err(error) => {
             module.report(Severity::Error, &format!("{}: {error}", parameters::ENVIRONMENT));
             // The error ends the compilation; until then the module is at least a whole one.

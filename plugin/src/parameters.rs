@@ -130,6 +130,8 @@ pub enum Pass {
     },
     /// `loom`.
     Loom(LoomOptions),
+    /// `print<covsched-loom>`.
+    PrintLoom,
 }
 
 /// The passes that an environment asks for.
@@ -218,11 +220,15 @@ const VERIFY_EPOCHS: &str = "verify<covsched-epochs>";
 const SCHEDSPEC: &str = "schedspec";
 const PRINT_POINTS_TO: &str = "print<covsched-points-to>";
 const LOOM: &str = "loom";
+const PRINT_LOOM: &str = "print<covsched-loom>";
 
 /// Reads one element of a pipeline; `None` if it is not a pass of covsched.
 pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
     if text == PRINT_SITES {
         return Ok(Some(Pass::PrintSites));
+    }
+    if text == PRINT_LOOM {
+        return Ok(Some(Pass::PrintLoom));
     }
     if let Some(parameters) = parameters_of(text, INSTRUMENT)? {
         let mut options = InstrumentOptions::default();
@@ -408,6 +414,7 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
             Some(
                 Pass::PrintSites
+                | Pass::PrintLoom
                 | Pass::PrintEpochs(_)
                 | Pass::VerifyEpochs(_)
                 | Pass::Specialize(_)
@@ -486,6 +493,7 @@ mod tests {
         assert_eq!(parse("covsched-instrument<no-bitcode;verbose>"), instrument(true, true));
         assert_eq!(parse("covsched-lower"), Ok(Some(Pass::Lower)));
         assert_eq!(parse("print<covsched-sites>"), Ok(Some(Pass::PrintSites)));
+        assert_eq!(parse("print<covsched-loom>"), Ok(Some(Pass::PrintLoom)));
     }
 
     #[test]

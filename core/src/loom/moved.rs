@@ -209,7 +209,7 @@ impl<'a> Side<'a> {
             }
             for &next in &self.points[number].next {
                 let next = next as usize;
-                if !(is(self.lines[number], last) && !is(self.lines[next], last)) {
+                if !is(self.lines[number], last) || is(self.lines[next], last) {
                     open.push(next);
                 }
             }
@@ -426,7 +426,7 @@ impl Pair<'_> {
         }
         let widest = group.iter().map(|access| access.bytes).max().unwrap_or(0);
         let is_several = |access: &&Access| access.vector && (access.bytes > widest || access.bytes == 0);
-        if !group.iter().any(|access| access.vector) && now.iter().any(|access| is_several(&access)) {
+        if !group.iter().any(|access| access.vector) && now.iter().any(is_several) {
             found.insert(Reason::Several(self.at(most, line)));
             return;
         }
@@ -651,5 +651,49 @@ impl Pair<'_> {
                 }
             }
         }
+    }
+}
+
+/// The comparison itself is tested with compiled programs: `plugin/src/tell/tests.rs`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(precision: Precision, original: Option<Vec<OriginalFunction>>) -> UnitTable {
+        UnitTable {
+            unit: "a.c".into(),
+            precision,
+            strings: vec!["f".into(), "dir/a.c".into()],
+            chains: vec![vec![]],
+            functions: vec![],
+            taken: vec![],
+            original,
+        }
+    }
+
+    #[test]
+    fn precise_code_is_trusted_and_code_without_bitcode_is_doubtful() {
+        let scope = Scope { functions: &[0], function: None, range: Some((1, 3, 3)) };
+        assert_eq!(reasons(&table(Precision::Precise, None), scope), []);
+        assert_eq!(reasons(&table(Precision::Late, Some(vec![])), scope), []);
+        let unknown = reasons(&table(Precision::Late, None), scope);
+        assert_eq!(unknown, [Reason::Unknown { unit: "a.c".into() }]);
+        assert!(!unknown[0].refuses());
+    }
+
+    #[test]
+    fn reasons_are_sentences() {
+        let at = At {
+            file: "a.c".into(),
+            line: 3,
+            what: "the read of counter".into(),
+            inlined_into: "main".into(),
+        };
+        let reason = Reason::OutOfLoop(at);
+        assert!(reason.refuses());
+        assert_eq!(
+            reason.to_string(),
+            "optimization moved the read of counter at a.c:3, inlined into main, out of its loop"
+        );
     }
 }

@@ -3,6 +3,8 @@
 
 use super::bridge::{collect_bytes, lent, TakeText, Text};
 use super::{Function, Inst};
+use covsched_core::hooks::{Effect, HOOKS};
+use covsched_core::library::never_synchronizes;
 use covsched_core::loom::table::AccessKind;
 use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMMetadataRef, LLVMValueRef};
 use std::ffi::c_void;
@@ -216,6 +218,7 @@ extern "C" {
     fn cov_tell_read(
         function: LLVMValueRef,
         lines: bool,
+        forgets: extern "C" fn(Text) -> bool,
         visit: extern "C" fn(*mut c_void, *const RawBlock),
         context: *mut c_void,
     );
@@ -307,6 +310,16 @@ extern "C" fn push_line(context: *mut c_void, raw: *const RawLine) {
     unsafe { (*context.cast::<Vec<ChainLine<'_>>>()).push(chain_line(&*raw)) };
 }
 
+/// Whether a function does not keep what its arguments point to: a library's that only computes, or one that synchronizes and
+/// starts no thread.
+extern "C" fn forgets(name: Text) -> bool {
+    // SAFETY: LLVM's text, only looked at.
+    std::str::from_utf8(unsafe { name.bytes() }).is_ok_and(|name| {
+        let mut hooks = HOOKS.iter().filter(|hook| hook.op.effect() != Effect::Create);
+        never_synchronizes(name) || hooks.any(|hook| hook.symbol == name || hook.replaces == name)
+    })
+}
+
 fn texts(collected: Vec<Vec<u8>>) -> Vec<String> {
     collected.iter().map(|text| String::from_utf8_lossy(text).into_owned()).collect()
 }
@@ -335,7 +348,7 @@ impl<'m> Function<'m> {
         }
         let mut found: Vec<Block<'m>> = Vec::new();
         // SAFETY: see above.
-        unsafe { cov_tell_read(self.0, lines, visit, (&raw mut found).cast()) };
+        unsafe { cov_tell_read(self.0, lines, forgets, visit, (&raw mut found).cast()) };
         found
     }
 

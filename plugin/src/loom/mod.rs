@@ -17,8 +17,11 @@ pub mod collect;
 use crate::ir::loom::{Unit, UnitFacts, Without};
 use crate::ir::{Module, Severity};
 use crate::parameters::LoomOptions;
+use crate::tell::describe::{self, Done};
 use choose::Plan;
 use covsched_core::loom::abi::name_hash;
+use covsched_core::loom::table::Precision;
+use covsched_core::site::BITCODE_SECTION;
 
 /// Instruments what is not yet instrumented. Returns whether the module changed.
 pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
@@ -51,8 +54,7 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
     for planned in &plan.functions {
         slots = unit.change(&planned.plan).end;
     }
-    // The table's hash comes here: everything that it describes is in place.
-    let hash = 0;
+    let hash = describe(module, &plan, options);
     unit.finish(&UnitFacts {
         hash,
         functions: plan.functions.len() as u32,
@@ -64,4 +66,24 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
         eprintln!("covsched: {}: {summary}, {slots} slots", module.source_name());
     }
     true
+}
+
+/// Adds the unit's table; gives its hash. Everything that it describes is in place.
+fn describe(module: Module<'_>, plan: &Plan<'_>, options: LoomOptions) -> u64 {
+    let done: Vec<Done<'_>> = plan
+        .functions
+        .iter()
+        .map(|planned| Done {
+            function: planned.plan.function,
+            name: planned.name.clone(),
+            limit: planned.limit.to_owned(),
+            has_slots: planned.plan.is_cloned,
+        })
+        .collect();
+    let cells: Vec<u32> = plan.cells.iter().map(|&(_, location)| location).collect();
+    let precision = if options.precise { Precision::Precise } else { Precision::Late };
+    let table = describe::describe(module, &done, &cells, precision, !options.no_variables);
+    let (part, hash) = table.encode();
+    module.add_section_data("covsched.loom.table", BITCODE_SECTION, &part, false);
+    hash
 }

@@ -233,7 +233,7 @@ fn block_chains<'m>(
             let mut own = block.items.iter().filter(|item| item.kind == ItemKind::Line);
             let first = own.next();
             starts[number] = first.map(|item| places.chain(texts, item.place));
-            ends[number] = own.last().or(first).map(|item| places.chain(texts, item.place));
+            ends[number] = own.next_back().or(first).map(|item| places.chain(texts, item.place));
         }
         let mut before = vec![Vec::new(); blocks.len()];
         for (number, block) in blocks.iter().enumerate() {

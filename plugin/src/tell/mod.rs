@@ -2,7 +2,7 @@
 //!
 //! - [`describe`]: the unit's table
 //! - [`graph`]: a function's points, chains and accesses, from its blocks
-//! - [`print`]: `print<covsched-loom>`
+//! - [`print`]: the pass `print<covsched-loom>`
 
 pub mod describe;
 pub mod graph;
