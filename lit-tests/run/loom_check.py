@@ -2,8 +2,8 @@
 
 For each program:
 - without a filter it fails within seconds;
-- in another process, which has failed already, each of its protecting filters is installed live: from then on there are no
-  failures for COVSCHED_TEST_LOOM_SECONDS; the first one is removed, and failures come back; then it is installed again and
+- in another process, which has failed already, the first of its protecting filters is installed live: from then on there
+  are no failures for COVSCHED_TEST_LOOM_SECONDS; it is removed, and failures come back; it is installed again and
   replaced by the next one, and so on, without a failure in between: a replacement is one step;
 - the filter that forces the race makes failures where there is no delay that would;
 - with a filter from the start (COVSCHED_OPTIONS=filter=PLAN) there is no failure at all.

@@ -1,9 +1,9 @@
-"""Whatever happens to the conversation with the engine, and while threads are evacuated, the program runs on, unchanged.
+"""Whatever happens to the conversation with the engine, and during an update, the program runs on, unchanged.
 
-Faults of the conversation, against a server under load: garbage, half messages, messages that are too long, a controller that is
-killed at every moment, plans with damage, plans of another build. Faults of filters: deadlocks, dead code, a region that
-somebody never leaves. Programs that are hard to update (Inputs/loom): threads that come and go, forks, signals, callbacks,
-regions that are left in every way there is.
+Faults of the conversation, against a server under load: garbage, half messages, messages that are too long, a
+controller that is killed at every moment, plans with damage, plans of another build. Faults of filters: deadlocks, dead
+code, a region that somebody never leaves. Programs that are hard to update (Inputs/loom): threads that come and go,
+forks, signals, callbacks, regions that are left in every way there is.
 """
 
 import os
@@ -99,7 +99,8 @@ def cut_off(plans):
 
     def fault(live):
         whole = message(loom_process.ADD, plans["table_server.mutual"])
-        cuts = [*range(HEAD.size + 40), *range(HEAD.size + 40, len(whole) - 1, max(1, len(whole) // 60)), len(whole) - 1]
+        early, last = HEAD.size + 40, len(whole) - 1
+        cuts = [*range(early), *range(early, last, max(1, last // 60)), last]
         for kind in loom_process.HELLO, loom_process.LIST, loom_process.WHERE, loom_process.REMOVE:
             for cut in range(HEAD.size):
                 send_and_leave(live, message(kind, bytes(4) if kind == loom_process.REMOVE else b"")[:cut])
@@ -235,7 +236,7 @@ def expelled(live, seconds=60):
 
 def deadlock(options, app, text):
     path = loom_process.filter_file(options, "deadlock", text, INPUTS)
-    with Live(options, app) as live:
+    with Live(options, app, env={"COVSCHED_OPTIONS": "loom-timeout=1000"}) as live:
         live.go_on()
         live.add(path)
         report = expelled(live)
@@ -255,8 +256,9 @@ def dead_code(options, app):
         number, _ = live.add(path)
         live.go_on(100)
         live.remove(number)
-        for name, text in ("no_line", "deadlock.c:1 > deadlock.c:2"), ("no_function", "insides <> arounds"), ("no_file", "x.c:3 <> *"):
-            refused = live.controller("add", loom_process.filter_file(options, name, text + "\n", INPUTS))
+        for number, text in enumerate(["deadlock.c:1 > deadlock.c:2", "insides <> arounds", "{x.c:3; x.c:4} <> *"]):
+            path = loom_process.filter_file(options, f"refused{number}", text + "\n", INPUTS)
+            refused = live.controller("add", path)
             if refused.returncode == 0 or not refused.stderr + refused.stdout:
                 raise Failed(f"{text}: {refused}")
         still_serves(live)
@@ -268,7 +270,7 @@ def stuck(options, app):
     text = "{blocked.c:[enter]; blocked.c:[leave]} <> {blocked.c:[enter]; blocked.c:[leave]}\n"
     path = loom_process.filter_file(options, "stuck", text, INPUTS)
     line = loom_process.number_lines.marks(INPUTS / "blocked.c")["stuck"]
-    with Live(options, app) as live:
+    with Live(options, app, env={"COVSCHED_OPTIONS": "loom-patience=2000"}) as live:
         live.go_on()
         refused = live.controller("add", path, seconds=120)
         said = refused.stdout + refused.stderr
