@@ -17,6 +17,7 @@ import programs
 from loom_process import EXAMPLES, SETTLE, Failed, Live
 
 SECONDS = float(os.environ.get("COVSCHED_TEST_LOOM_SECONDS", "4"))
+REPLACED_SECONDS = SECONDS / 2
 LEVELS = ["-O0", "-O1", "-O2", "-O3"]
 # What must come from a race before it counts as there.
 ENOUGH = 3
@@ -40,9 +41,9 @@ def fails_freely(options, app):
         live.stop_clean()
 
 
-def is_protected(live, name):
+def is_protected(live, name, seconds=SECONDS):
     """No failure from now on."""
-    found = live.failures_in(SECONDS)
+    found = live.failures_in(seconds)
     if found:
         raise Failed(f"{found} failures under {name}; {live.state()}")
 
@@ -63,7 +64,7 @@ def protects(options, app, protecting):
         before = live.failures
         for name in [*protecting[1:], protecting[0]]:
             number, _ = live.replace(number, loom_process.filter_file(options, name))
-            is_protected(live, name)
+            is_protected(live, name, REPLACED_SECONDS)
         if live.failures != before:
             raise Failed(f"{live.failures - before} failures while filters were replaced")
         listed = live.filters()
@@ -94,7 +95,7 @@ def from_the_start(options, app, name):
     path, _ = loom_process.plan(options, loom_process.filter_file(options, name), app)
     with Live(options, app, env={"COVSCHED_OPTIONS": f"filter='{path}'"}) as live:
         live.go_on()
-        is_protected(live, f"{name} from the start")
+        is_protected(live, f"{name} from the start", REPLACED_SECONDS)
         live.stop_clean()
         if live.failures:
             raise Failed(f"{live.failures} failures under {name} from the start")

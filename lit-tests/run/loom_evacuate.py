@@ -87,6 +87,8 @@ def main():
     options = loom_process.arguments(__doc__.split("\n")[0]).parse_args()
     app = loom_process.build(options, EXAMPLES / "table_server.c")
     precise = loom_process.build(options, EXAMPLES / "table_server.c", precise=True, name="precise")
+    address = ["-fsanitize=address", "-fno-omit-frame-pointer"]
+    sanitized = loom_process.build(options, EXAMPLES / "table_server.c", flags=address, name="sanitized")
     loom_process.finish(
         [
             ("over the socket", lambda: cycles(options, app, CYCLES, 200, True)),
@@ -94,6 +96,7 @@ def main():
             ("over the socket, without delays", lambda: cycles(options, app, CYCLES // 4, 0, True)),
             ("by the controller", lambda: cycles(options, app, CYCLES // 10, 200, False)),
             ("without membarrier", lambda: cycles(options, app, CYCLES // 4, 200, True, FENCES)),
+            ("under AddressSanitizer", lambda: cycles(options, sanitized, CYCLES // 4, 200, True)),
             ("instrumented before optimization", lambda: cycles(options, precise, CYCLES // 4, 200, True)),
         ]
     )
