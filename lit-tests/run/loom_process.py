@@ -223,7 +223,15 @@ class Wire:
     def __init__(self, pid, seconds=20):
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.socket.settimeout(seconds)
-        self.socket.connect(socket_path(pid))
+        end = time.monotonic() + seconds
+        while True:
+            try:
+                self.socket.connect(socket_path(pid))
+                return
+            except BlockingIOError:  # as many wait as the engine lets wait
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def __enter__(self):
         return self
