@@ -40,14 +40,14 @@ static void *serve(void *arg) {
   unsigned char message[MESSAGE];
   while (receive(fd, message)) {
     pthread_mutex_lock(&lock);
-    requests++;
+    requests++; // [often]
     pthread_mutex_unlock(&lock);
     check(write(fd, message, MESSAGE) == MESSAGE, "write");
   }
   close(fd);
   pthread_mutex_lock(&lock);
   if (--open_connections == 0)
-    pthread_cond_signal(&connection_closed);
+    pthread_cond_signal(&connection_closed); // [rare]
   pthread_mutex_unlock(&lock);
   return NULL;
 }

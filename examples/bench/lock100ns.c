@@ -16,7 +16,7 @@ static void *worker(void *arg) {
       value = (value ^ value >> 29) * 6364136223846793005u;
     long cell = next_random(&seed) % LOCKS;
     pthread_mutex_lock(&cells[cell].lock);
-    cells[cell].sum += value;
+    cells[cell].sum += value; // [often]
     pthread_mutex_unlock(&cells[cell].lock);
   }
   return NULL;
@@ -25,7 +25,7 @@ static void *worker(void *arg) {
 int main(int argc, char *argv[]) {
   read_arguments(argc, argv, 4, 1500000);
   for (int i = 0; i < LOCKS; ++i)
-    pthread_mutex_init(&cells[i].lock, NULL);
+    pthread_mutex_init(&cells[i].lock, NULL); // [rare]
   run_threads(worker);
   uint64_t sum = 0;
   for (int i = 0; i < LOCKS; ++i) {

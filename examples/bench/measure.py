@@ -6,8 +6,9 @@ into a schedule file; for enforcing what `covsched run` does before, when it tur
 is recorded once for its enforced runs, which must follow that schedule to its end. Epochs are measured with a build of
 their own, which has markers: off, and with every marker as a barrier, or one of 64, not recorded. They are a part of
 their own, so that each part can be measured again without the others; the speed of specialization (specialize_speed.py)
-is the third, and what data flow finds and takes (specialize_data.py) the fourth. The reports go to standard output and to
-docs/benchmarks.md, docs/benchmarks-epochs.md, docs/benchmarks-specialize.md and docs/benchmarks-data.md.
+is the third, what data flow finds and takes (specialize_data.py) the fourth, and execution filters (loom_cost.py) the fifth. The
+reports go to standard output and to docs/benchmarks.md, docs/benchmarks-epochs.md, docs/benchmarks-specialize.md,
+docs/benchmarks-data.md and docs/benchmarks-loom.md.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import sys
 import tempfile
 import time
 
+import loom_cost
 import report
 import specialize_data
 import specialize_speed
@@ -55,6 +57,10 @@ EPOCHS = [
     Mode("epochs=barrier", "epochs", "epochs=barrier"),
     Mode("epochs=barrier, 64 markers", "epochs", "epochs=barrier:epoch-markers=64"),
 ]
+LOOM = [NATIVE, Mode("XRay, unpatched", "xray"), Mode("loom idle", "loom")]
+# Another build each: without an optimization of the pass.
+LOOM_WITHOUT = [Mode(name, f"loom-{flag}") for name, flag in loom_cost.WITHOUT.items()]
+LOOM_FILTERS = [Mode("rare line", "loom", "filter='PLANS.rare.plan'"), Mode("often", "loom", "filter='PLANS.often.plan'")]
 MAIN = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING]
 
 # The main table's, and those that the enforcing modes are measured with besides.
@@ -67,11 +73,22 @@ SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
 SPECIALIZE_REPETITIONS = 5
 
 
-def build(program, work):
+# How the builds that modes name are made.
+CC = INSTALL / "bin" / "covsched-cc"
+COMPILERS = {
+    "native": ["clang-16"],
+    "covsched": [CC],
+    "epochs": [CC, "--epochs"],
+    "xray": ["clang-16", "-fxray-instrument"],
+    "loom": [CC, "--loom"],
+    **{f"loom-{flag}": [CC, f"--loom={flag}"] for flag in loom_cost.WITHOUT.values()},
+}
+
+
+def build(program, work, modes):
     source, flags = HERE / f"{program.name}.c", ["-O2", "-pthread", "-lm"]
-    covsched = INSTALL / "bin" / "covsched-cc"
-    for name, compiler in ("native", ["clang-16"]), ("covsched", [covsched]), ("epochs", [covsched, "--epochs"]):
-        subprocess.run([*compiler, source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
+    for name in {mode.build for mode in modes} | {"native"}:
+        subprocess.run([*COMPILERS[name], source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
 
 
 def record(program, work, threads):
@@ -88,7 +105,8 @@ def run(program, mode, work, size, threads, prefix=()):
     # Where `covsched record` keeps a recording too.
     log = tempfile.mkdtemp(prefix="covsched-bench-", dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else work)
     if mode.options:
-        environment["COVSCHED_OPTIONS"] = mode.options.replace("LOG", log)
+        options = mode.options.replace("LOG", log).replace("PLANS", str(work / program.name))
+        environment["COVSCHED_OPTIONS"] = options
     command = [*prefix, work / f"{program.name}.{mode.build}", str(threads), str(size)]
     if mode.order:
         own_time = os.path.join(log, "time")
@@ -155,7 +173,7 @@ def measure(programs, modes, others, options):
         work = pathlib.Path(folder)
         for program in programs:
             print(f"measuring {program.name}", file=sys.stderr, flush=True)
-            build(program, work)
+            build(program, work, [*modes, *others])
             times[THREADS][program.name] = measure_time(program, work, modes, THREADS, options.repetitions)
             for threads in OTHER_THREADS if others and options.other_repetitions else ():
                 taken = measure_time(program, work, [NATIVE, *others], threads, options.other_repetitions)
@@ -163,6 +181,26 @@ def measure(programs, modes, others, options):
             if not options.no_instructions:
                 counts[program.name] = measure_instructions(program, work, modes)
     return times, counts
+
+
+def measure_loom(programs, options):
+    """What execution filters cost: the kernels, without optimizations of the pass, and with filters; then a server."""
+    times, counts = measure(programs, LOOM, LOOM[1:], options)
+    few = argparse.Namespace(repetitions=options.other_repetitions, other_repetitions=0, no_instructions=options.no_instructions)
+    without = measure(programs, [*LOOM[::2], *LOOM_WITHOUT], [], few) if options.other_repetitions else None
+    filtered = {}
+    with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
+        work = pathlib.Path(folder)
+        for program in programs:
+            if program.name in loom_cost.FILTERED and options.other_repetitions:
+                print(f"measuring {program.name} with filters", file=sys.stderr, flush=True)
+                build(program, work, LOOM[::2])
+                loom_cost.make_plans(COVSCHED, HERE, program.name, work)
+                modes = [*LOOM[::2], *LOOM_FILTERS]
+                filtered[program.name] = measure_time(program, work, modes, THREADS, options.other_repetitions)
+    server = None if options.only else loom_cost.measure_server(COVSCHED, INSTALL, options.server_repetitions)
+    names = report.Modes([mode.name for mode in LOOM], [mode.name for mode in LOOM[1:]], THREADS)
+    return loom_cost.write(names, times, counts, without, filtered, server, ROOT)
 
 
 def publish(file, text, options):
@@ -176,7 +214,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
     parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
-    parser.add_argument("--part", choices=["main", "epochs", "specialize", "data"], help="measure only this part")
+    parser.add_argument("--part", choices=["main", "epochs", "specialize", "data", "loom"], help="measure only this part")
+    parser.add_argument("--server-repetitions", type=int, default=10, help="of loom's server, 2 s each")
     parser.add_argument("--only", help="one program; nothing is written")
     parser.add_argument("--bitcode", nargs="*", default=[], help="large programs for the points-to analysis, with part data")
     parser.add_argument("--no-instructions", action="store_true", help="skip callgrind")
@@ -204,6 +243,9 @@ def main():
             points_to = specialize_data.measure_points_to(PLUGIN, options.bitcode)
             publish("benchmarks-data.md", specialize_data.write(rows, points_to, ROOT), options)
             is_done = True
+    if options.part in (None, "loom") and programs:
+        publish("benchmarks-loom.md", measure_loom(programs, options), options)
+        is_done = True
     if not is_done:
         sys.exit(f"no program {options.only}")
 

@@ -41,7 +41,7 @@ static void add_rows(long first, long last, force *sums) {
     for (int d = 0; d < 3; ++d)
       bodies[j].force[d] += sums[j][d];
     pthread_mutex_unlock(&bodies[j].lock);
-    sums[j][0] = sums[j][1] = sums[j][2] = 0;
+    sums[j][0] = sums[j][1] = sums[j][2] = 0; // [often]
   }
 }
 
@@ -60,7 +60,7 @@ static void *worker(void *arg) {
       }
     pthread_barrier_wait(&phase_done);
   }
-  free(sums);
+  free(sums); // [rare]
   return NULL;
 }
 

@@ -59,12 +59,12 @@ static void *worker(void *arg) {
       pthread_cond_wait(&changed, &lock);
       continue;
     }
-    struct task task = tasks[--waiting_tasks];
+    struct task task = tasks[--waiting_tasks]; // [often]
     pthread_mutex_unlock(&lock);
     run(task);
     pthread_mutex_lock(&lock);
     if (--unfinished == 0)
-      pthread_cond_broadcast(&changed);
+      pthread_cond_broadcast(&changed); // [rare]
   }
   pthread_mutex_unlock(&lock);
   return arg;

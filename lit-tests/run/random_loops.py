@@ -157,4 +157,5 @@ def main():
     print(f"{seeds} programs are the same")
 
 
-main()
+if __name__ == "__main__":
+    main()
