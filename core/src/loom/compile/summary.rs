@@ -166,7 +166,7 @@ pub(super) fn of_constraint(
     });
     let located = || made.unsafe_points.iter().copied().filter(|&point| graph.location(point).is_some());
     let (kind, nanoseconds) = match &constraint.rule {
-        // Measured orders of magnitude; a key adds a look into a table.
+        // Orders of magnitude, guessed and not measured; a key adds a look into a table.
         Rule::Mutual(_) => ("mutual exclusion", 60),
         Rule::Alone(_) => ("unilateral exclusion", 50_000),
         Rule::Order(_) => ("order", 60),
