@@ -228,7 +228,7 @@ class Wire:
             try:
                 self.socket.connect(socket_path(pid))
                 return
-            except BlockingIOError:  # as many wait as the engine lets wait
+            except (BlockingIOError, FileNotFoundError):  # as many wait as it lets wait; it has only begun
                 if time.monotonic() > end:
                     raise
                 time.sleep(0.01)
@@ -305,8 +305,8 @@ class Wire:
                     "operations": operations,
                     "waits": waits,
                     "objects": objects,
-                    "name": texts[:name].decode(),
-                    "report": texts[name + source : name + source + report].decode(),
+                    "name": texts[:name].decode(errors="replace"),
+                    "report": texts[name + source : name + source + report].decode(errors="replace"),
                 }
             )
             body = texts[(name + source + report + 7) // 8 * 8 :]

@@ -27,6 +27,7 @@ static void *worker(void *argument) {
     else
       around();
     operation();
+    usleep(1000); // a moment at which it holds nothing: else no update finds one
   }
   return NULL;
 }
