@@ -548,6 +548,8 @@ struct CovLoomBackEdge {
   uint32_t trips;
   bool to_pad;
   bool leaves;
+  bool outermost;             // a natural loop that is in no other one
+  bool nests;                 // another loop is in it
 };
 
 /// In the order of blocks.

@@ -37,7 +37,7 @@ struct Place {
   uint32_t Location;
   bool Releases = false; // the thread may be released when it comes here
   bool Pauses = false;   // it may pause here
-  bool ToFast = false;   // the slow copy may go back to the fast one
+  BasicBlock *Header = nullptr; // of the loop; where the slow copy may go back to the fast one
   Instruction *Call = nullptr;
   uint32_t Cell = COV_LOOM_NONE;
 };
@@ -127,7 +127,8 @@ private:
       BasicBlock *From = End->getParent(), *To = unwrap<BasicBlock>(Check.to);
       Place P = {Place::Kind::BackEdge, nullptr, Check.location};
       P.Pauses = true;
-      P.ToFast = Check.to_fast && IsCloned;
+      if (Check.to_fast && IsCloned)
+        P.Header = To;
       if (isa<IndirectBrInst>(End) || isa<CallBrInst>(End)) {
         // Such edges cannot be split; the check stands in the header, once.
         if (any_of(Places, [&](const Place &Known) { return Known.Block->getSinglePredecessor() == To; }))
@@ -281,19 +282,34 @@ private:
       return;
     BasicBlock *Next = P.Block->getSingleSuccessor();
     // A cross edge's phis are copied while the block still leads there directly.
-    BasicBlock *ToSlow = nullptr, *ToFast = nullptr;
+    BasicBlock *ToSlow = nullptr;
     if (IsCloned) {
       ToSlow = newSlow("cross", *Lines, Lines->out(P.Block));
       cross(ToSlow, P.Block, slowOf(Next));
-      if (P.ToFast) {
-        ToFast = newBlock("back");
-        cross(ToFast, slowOf(P.Block), Next);
-      }
-      fillCopy(P, slowOf(P.Block), true, nullptr, ToFast, Lines, Fixed);
+      if (P.Header)
+        goBack(P, *Lines);
+      fillCopy(P, slowOf(P.Block), true, nullptr, Lines, Fixed);
     }
-    fillCopy(P, P.Block, false, ToSlow, nullptr, IsCloned ? nullptr : Lines, Fixed);
+    fillCopy(P, P.Block, false, ToSlow, IsCloned ? nullptr : Lines, Fixed);
     if (IsCloned && P.What == Place::Kind::Landing)
       Fixed.push_back({ToSlow, fromOf(P, *Lines)}), Lines->set(ToSlow, Lines->in(Next), Lines->in(Next));
+  }
+
+  /// On the slow copy's back edge: to the fast copy's header, if that is allowed again.
+  void goBack(const Place &P, Chains &Lines) {
+    BasicBlock *Last = slowOf(P.Block), *Header = slowOf(P.Header);
+    // The check stands on the edge itself, or before the branch that begins it.
+    for (BasicBlock *Next = Last; !is_contained(successors(Last), Header); Last = Next)
+      Next = Last->getSingleSuccessor();
+    BasicBlock *Edge = splitEdges(Last, Header, "back");
+    DILocation *Line = Lines.out(Last);
+    Lines.set(Edge, Line, Line);
+    Slow.push_back(Edge);
+    for (auto [Own, Other] : zip(P.Header->phis(), Header->phis()))
+      Own.addIncoming(Other.getIncomingValueForBlock(Edge), Edge);
+    Edge->getTerminator()->eraseFromParent();
+    IRBuilder<> B(Edge);
+    B.CreateCondBr(Write.isSlow(B), Header, P.Header);
   }
 
   /// Where control was before it landed here.
@@ -304,9 +320,8 @@ private:
     return nullptr;
   }
 
-  /// `Lines`: of the copy that has slots, else null. `Other`: where the fast copy goes if the slow bit is set; `Back`: where
-  /// the slow copy goes if it is not.
-  void fillCopy(const Place &P, BasicBlock *Block, bool IsSlow, BasicBlock *Other, BasicBlock *Back, Chains *Lines,
+  /// `Lines`: of the copy that has slots, else null. `Other`: where the fast copy goes if the slow bit is set.
+  void fillCopy(const Place &P, BasicBlock *Block, bool IsSlow, BasicBlock *Other, Chains *Lines,
                 SmallVectorImpl<FixedSlot> &Fixed) {
     bool IsLanding = P.What == Place::Kind::Landing;
     if (!P.Releases && !P.Pauses && !Other)
@@ -345,8 +360,6 @@ private:
       }
       if (Other)
         Write.unlikely(B, Write.isSlow(B), Other, Last);
-      else if (Back)
-        B.CreateCondBr(Write.isSlow(B), Last, Back);
       else
         B.CreateBr(Last);
       B.SetInsertPoint(Last);

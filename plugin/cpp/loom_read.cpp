@@ -209,7 +209,9 @@ void cov_loom_back_edges(LLVMValueRef function, void (*visit)(void *, const CovL
                             trips(Evolution, IsNatural ? Around : nullptr, *From),
                             To->isEHPad(),
                             IsNatural && Around->getLoopLatch() == From && Around->isLoopExiting(From) &&
-                                isa<BranchInst>(From->getTerminator())};
+                                isa<BranchInst>(From->getTerminator()),
+                            IsNatural && Around->isOutermost(),
+                            IsNatural && !Around->isInnermost()};
     visit(context, &Edge);
   }
 }

@@ -94,6 +94,10 @@ pub struct BackEdge<'m> {
     pub to_pad: bool,
     /// Its block's end goes back or leaves the loop: a check before it costs no jump.
     pub leaves: bool,
+    /// It closes a natural loop that is in no other one.
+    pub is_outermost: bool,
+    /// Another loop is in it.
+    pub nests: bool,
 }
 
 /// What becomes of a call.
@@ -254,6 +258,8 @@ impl<'m> Function<'m> {
                 trips: (found.trips != 0).then_some(found.trips),
                 to_pad: found.to_pad,
                 leaves: found.leaves,
+                is_outermost: found.outermost,
+                nests: found.nests,
             });
         }
         let mut edges: Vec<BackEdge<'m>> = Vec::new();

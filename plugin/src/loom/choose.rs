@@ -6,6 +6,8 @@
 //!   module's call graph, or one that code outside may call and that calls what is not known.
 //! - A call in which the thread may pause is followed by a test of the switch. A thread may also pause in a slot, so
 //!   that this is true of every function with a slow path.
+//! - A thread goes from the slow path back to the fast one where an outermost loop begins anew, so that all loops of the fast path
+//!   are entered by their headers only: LLVM optimizes no others. It stays in loops that take no time.
 //! - Nothing is tested after a call that only the return follows: no event can come in between, and calls that
 //!   the code generator turns into jumps stay such.
 
@@ -111,7 +113,7 @@ impl<'m> Plan<'m> {
                     end: edge.end,
                     to: edge.to,
                     location,
-                    to_fast: calls().next().is_some(),
+                    to_fast: edge.is_outermost && (edge.nests || calls().next().is_some()),
                     before_end: edge.leaves,
                 });
             }

@@ -60,6 +60,8 @@ pub(crate) struct RawBackEdge {
     pub(crate) trips: u32,
     pub(crate) to_pad: bool,
     pub(crate) leaves: bool,
+    pub(crate) outermost: bool,
+    pub(crate) nests: bool,
 }
 
 /// As `CovLoomCall`.
