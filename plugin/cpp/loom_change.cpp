@@ -15,6 +15,7 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -37,6 +38,7 @@ struct Place {
   uint32_t Location;
   bool Releases = false; // the thread may be released when it comes here
   bool Pauses = false;   // it may pause here
+  bool InSlowOnly = false; // the fast copy tests the switch elsewhere in each iteration
   BasicBlock *Header = nullptr; // of the loop; where the slow copy may go back to the fast one
   Instruction *Call = nullptr;
   uint32_t Cell = COV_LOOM_NONE;
@@ -121,12 +123,14 @@ private:
   // --- Places -----------------------------------------------------------------------------------------------
 
   void makePlaces() {
+    DominatorTree Dominators(F);
     // Edges first: they are named by terminators, which calls move.
     for (const CovLoomCheck &Check : ArrayRef(Plan.checks, Plan.check_count)) {
       auto *End = unwrap<Instruction>(Check.end);
       BasicBlock *From = End->getParent(), *To = unwrap<BasicBlock>(Check.to);
       Place P = {Place::Kind::BackEdge, nullptr, Check.location};
       P.Pauses = true;
+      P.InSlowOnly = IsCloned && isTested(*From, *To, Dominators);
       if (Check.to_fast && IsCloned)
         P.Header = To;
       if (isa<IndirectBrInst>(End) || isa<CallBrInst>(End)) {
@@ -168,29 +172,43 @@ private:
     }
   }
 
-  /// Moves what only decides whether a loop goes on to the end of its last block: the comparison, and the step of the
-  /// counter that it looks at. So the slow copy needs the counter alone, and the loop no other register for it. Returns where
-  /// that begins.
+  /// Whether each iteration passes a call after which the fast copy goes to the slow one if anything is to be done: the slow
+  /// one's check is then enough.
+  bool isTested(const BasicBlock &From, const BasicBlock &Header, const DominatorTree &Dominators) const {
+    if (Unit.has(COV_LOOM_NO_FILTER_BYTE) || Unit.has(COV_LOOM_NO_INLINE))
+      return false;
+    return any_of(ArrayRef(Plan.calls, Plan.call_count), [&](const CovLoomCall &Given) {
+      const BasicBlock *At = unwrap<Instruction>(Given.call)->getParent();
+      return Dominators.dominates(&Header, At) && Dominators.dominates(At, &From);
+    });
+  }
+
+  /// Moves what only decides whether a loop goes on to the end of its last block: comparisons, what they are put together
+  /// to, and the steps of the counters that they look at. So the code generator makes jumps of them as it would without a
+  /// check, the slow copy needs the counters alone, and the loop no other register for them. Returns where that begins.
   static Instruction *withCondition(Instruction *End) {
     BasicBlock *Block = End->getParent();
-    auto *Test = dyn_cast<CmpInst>(cast<BranchInst>(End)->getCondition());
-    if (!Test || !Test->hasOneUse() || Test->getParent() != Block)
-      return End;
-    moveWithDebugInfo(*Test, End);
-    Instruction *First = Test;
-    for (Value *Operand : Test->operands()) {
-      auto *Step = dyn_cast<Instruction>(Operand);
-      if (!Step || Step->getParent() != Block || !(isa<BinaryOperator>(Step) || isa<GetElementPtrInst>(Step)))
-        continue;
-      bool IsCounter = all_of(Step->users(), [&](const User *Who) {
-        auto *Phi = dyn_cast<PHINode>(Who);
-        return Who == Test || (Phi && is_contained(successors(Block), Phi->getParent()));
-      });
-      if (!IsCounter)
-        continue;
-      moveWithDebugInfo(*Step, First);
-      First = Step;
-    }
+    SmallPtrSet<const User *, 8> Moved;
+    Moved.insert(End);
+    auto isNext = [&](const User *Who) {
+      auto *Phi = dyn_cast<PHINode>(Who);
+      return Phi && is_contained(successors(Block), Phi->getParent());
+    };
+    auto canFollow = [&](Instruction &I) {
+      bool IsStep = isa<BinaryOperator>(I) || isa<GetElementPtrInst>(I);
+      if (isa<PHINode>(I) || isa<CallBase>(I) || I.mayReadOrWriteMemory() || I.mayHaveSideEffects() || I.use_empty())
+        return false;
+      return all_of(I.users(), [&](const User *Who) { return Moved.count(Who) || (IsStep && isNext(Who)); }) &&
+             any_of(I.users(), [&](const User *Who) { return Moved.count(Who); });
+    };
+    // From the end on, so that all that uses a value is known when it is looked at.
+    Instruction *First = End;
+    for (Instruction &I : make_early_inc_range(drop_begin(reverse(*Block))))
+      if (canFollow(I)) {
+        Moved.insert(&I);
+        moveWithDebugInfo(I, First);
+        First = &I;
+      }
     return First;
   }
 
@@ -284,8 +302,10 @@ private:
     // A cross edge's phis are copied while the block still leads there directly.
     BasicBlock *ToSlow = nullptr;
     if (IsCloned) {
-      ToSlow = newSlow("cross", *Lines, Lines->out(P.Block));
-      cross(ToSlow, P.Block, slowOf(Next));
+      if (!P.InSlowOnly) {
+        ToSlow = newSlow("cross", *Lines, Lines->out(P.Block));
+        cross(ToSlow, P.Block, slowOf(Next));
+      }
       if (P.Header)
         goBack(P, *Lines);
       fillCopy(P, slowOf(P.Block), true, nullptr, Lines, Fixed);
@@ -324,7 +344,10 @@ private:
   void fillCopy(const Place &P, BasicBlock *Block, bool IsSlow, BasicBlock *Other, Chains *Lines,
                 SmallVectorImpl<FixedSlot> &Fixed) {
     bool IsLanding = P.What == Place::Kind::Landing;
-    if (!P.Releases && !P.Pauses && !Other)
+    if (P.InSlowOnly && !IsSlow)
+      Other = nullptr;
+    bool Pauses = P.Pauses && (IsSlow || !P.InSlowOnly);
+    if (!P.Releases && !Pauses && !Other)
       return;
     BasicBlock *Next = Block->getSingleSuccessor();
     MDNode *LoopId = Block->getTerminator()->getMetadata(LLVMContext::MD_loop);
@@ -346,7 +369,7 @@ private:
     }
     // The block from which control goes on; there is one, so that loops keep one last block.
     BasicBlock *Last = nullptr;
-    if (P.Pauses) {
+    if (Pauses) {
       BasicBlock *Cold = add("cold");
       Last = add("on");
       if (IsInline) {
@@ -365,7 +388,9 @@ private:
       B.SetInsertPoint(Last);
     } else if (Other) {
       Last = add("on");
-      Write.unlikely(B, Write.isSlow(B), Other, Last);
+      // What is to be done is done by the slow copy: to pause, too.
+      bool Tests = !Unit.has(COV_LOOM_NO_FILTER_BYTE) && IsInline;
+      Write.unlikely(B, Tests ? Write.isBusy(B) : Write.isSlow(B), Other, Last);
       B.SetInsertPoint(Last);
     }
     if (IsLanding && Lines) {
