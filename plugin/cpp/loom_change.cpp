@@ -448,7 +448,8 @@ private:
     }
     BasicBlock *SlowBody = IsCloned ? slowOf(Body) : nullptr;
     if (Plan.entry_location != COV_LOOM_NONE) {
-      if (Unit.has(COV_LOOM_NO_INLINE)) {
+      bool IsInline = !Unit.has(COV_LOOM_NO_INLINE);
+      if (!IsInline) {
         Write.callTest(B, Plan.entry_location);
       } else {
         BasicBlock *Cold = newBlock("cold");
@@ -456,7 +457,10 @@ private:
         B.SetInsertPoint(Cold);
         Write.call(B, Unit.Check, {Unit.location(Plan.entry_location)});
       }
-      if (SlowBody)
+      // Not back to the fast path, which would have to keep its arguments over the call.
+      if (SlowBody && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE))
+        B.CreateBr(SlowBody);
+      else if (SlowBody)
         Write.unlikely(B, Write.isSlow(B), SlowBody, Body);
       else
         B.CreateBr(Body);

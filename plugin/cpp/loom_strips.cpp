@@ -5,14 +5,19 @@
 //                  ^---------'                                          |         ^---------'         |
 //                                                                       '---------------- again <-----'
 //
+// A small inner loop that does not count is unrolled instead, each copy with its own way out: one of them has the check.
+//
 // `latch` compares with the strip's last value instead of the loop's; `end` makes the loop's own comparison. How long the loop is
 // is known before it begins: a copy of it, as it was and without checks, serves where it is no longer than a strip.
 
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/OptimizationRemarkEmitter.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -23,6 +28,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
+#include "llvm/Transforms/Utils/UnrollLoop.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 #include "loom.h"
 
@@ -34,40 +40,54 @@ namespace {
 /// About how many instructions a strip has: some microseconds.
 constexpr uint64_t StripSize = 1 << 15;
 constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
+/// How many instructions there should be to a check.
+constexpr unsigned UnrolledSize = 64, MostCopies = 8;
 
 /// A loop that goes on while a counter does not reach a value.
 struct Counting {
   Loop *L;
   BasicBlock *Latch;
   ICmpInst *Compare;
-  PHINode *Counter;
+  PHINode *Counter = nullptr;
   Value *Compared, *Last;        // the counter, or what it is in the next iteration; what it is compared with
   CmpInst::Predicate GoesOn;     // Compared GoesOn Last
-  int64_t Step;
+  int64_t Step = 0;
   uint64_t Iterations;           // of a strip
 };
 
-std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE, unsigned Few) {
+unsigned sizeOf(const Loop &L) {
+  unsigned Size = 0;
+  for (const BasicBlock *Block : L.blocks())
+    for (const Instruction &I : *Block)
+      Size += !I.isDebugOrPseudoInst();
+  return Size;
+}
+
+/// An inner loop without calls that may run more than a few times.
+bool isLongAndPlain(const Loop &L, ScalarEvolution &SE, unsigned Few) {
+  if (!L.isInnermost() || !L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad())
+    return false;
+  for (const BasicBlock *Block : L.blocks())
+    for (const Instruction &I : *Block)
+      if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
+        return false;
+  unsigned Trips = SE.getSmallConstantMaxTripCount(&L);
+  return !Trips || Trips > Few;
+}
+
+std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE) {
   BasicBlock *Latch = L.getLoopLatch(), *Header = L.getHeader();
   auto *Branch = Latch ? dyn_cast<BranchInst>(Latch->getTerminator()) : nullptr;
-  if (!L.isInnermost() || !L.getLoopPreheader() || !Branch || !Branch->isConditional() || Header->isEHPad())
+  if (!Branch || !Branch->isConditional())
     return std::nullopt;
   bool GoesOnIfTrue = Branch->getSuccessor(0) == Header;
   BasicBlock *Exit = Branch->getSuccessor(GoesOnIfTrue ? 1 : 0);
   auto *Compare = dyn_cast<ICmpInst>(Branch->getCondition());
   if (L.contains(Exit) || !Compare || Exit->isEHPad())
     return std::nullopt;
-  uint64_t Size = 0;
-  for (BasicBlock *Block : L.blocks())
-    for (Instruction &I : *Block) {
-      if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
-        return std::nullopt;
-      Size += !I.isDebugOrPseudoInst();
-    }
-  if (unsigned Trips = SE.getSmallConstantMaxTripCount(&L); Trips && Trips <= Few)
-    return std::nullopt;
 
-  Counting C = {&L, Latch, Compare};
+  Counting C;
+  C.L = &L, C.Latch = Latch, C.Compare = Compare;
   C.GoesOn = GoesOnIfTrue ? Compare->getPredicate() : Compare->getInversePredicate();
   C.Compared = Compare->getOperand(0), C.Last = Compare->getOperand(1);
   if (L.isLoopInvariant(C.Compared)) {
@@ -108,7 +128,7 @@ std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE, unsigned Few)
   }
   if (!C.Counter || C.Step == 0)
     return std::nullopt;
-  C.Iterations = PowerOf2Floor(std::clamp(StripSize / std::max<uint64_t>(Size, 1), FewestIterations, MostIterations));
+  C.Iterations = PowerOf2Floor(std::clamp(StripSize / sizeOf(L), FewestIterations, MostIterations));
   return C;
 }
 
@@ -226,6 +246,20 @@ void divide(const Counting &C, LoopInfo &Loops, DominatorTree &Dominators, Scala
   Dominators.recalculate(*Choice->getParent());
 }
 
+/// Makes a small loop so large that a check in it costs little.
+void unroll(Loop &L, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution, AssumptionCache &Assumptions) {
+  unsigned Copies = std::min<unsigned>(PowerOf2Floor(UnrolledSize / sizeOf(L)), MostCopies);
+  if (Copies < 2)
+    return;
+  Function &F = *L.getHeader()->getParent();
+  TargetTransformInfo Target(F.getParent()->getDataLayout());
+  OptimizationRemarkEmitter Remarks(&F);
+  formLCSSA(L, Dominators, &Loops, &Evolution);
+  UnrollLoopOptions Options = {Copies, /*Force=*/true, /*Runtime=*/false, /*AllowExpensiveTripCount=*/false,
+                               /*UnrollRemainder=*/false, /*ForgetAllSCEV=*/true};
+  UnrollLoop(&L, Options, &Loops, &Evolution, &Dominators, &Assumptions, &Target, &Remarks, /*PreserveLCSSA=*/true);
+}
+
 }  // namespace
 
 void covsched::loom::mineStrips(Function &F, unsigned Few) {
@@ -239,11 +273,19 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
   ScalarEvolution Evolution(F, OfFunction, Assumptions, Dominators, Loops);
   for (Loop *L : Loops)
     simplifyLoop(L, &Dominators, &Loops, &Evolution, &Assumptions, nullptr, false);
+  // Loops that were unrolled are no candidates any more.
+  SmallPtrSet<Loop *, 8> Unrolled;
+  for (Loop *L : Loops.getLoopsInPreorder())
+    if (!F.hasOptSize() && isLongAndPlain(*L, Evolution, Few) && !countingLoop(*L, Evolution)) {
+      Unrolled.insert(L);
+      unroll(*L, Loops, Dominators, Evolution, Assumptions);
+    }
   // All are found before any is changed: what is known of loops is then no longer true.
   SmallVector<Counting, 8> Found;
   for (Loop *L : Loops.getLoopsInPreorder())
-    if (std::optional<Counting> C = countingLoop(*L, Evolution, Few))
-      Found.push_back(*C);
+    if (!Unrolled.count(L) && isLongAndPlain(*L, Evolution, Few))
+      if (std::optional<Counting> C = countingLoop(*L, Evolution))
+        Found.push_back(*C);
   for (const Counting &C : Found)
     divide(C, Loops, Dominators, Evolution);
 }
