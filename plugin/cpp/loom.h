@@ -27,6 +27,8 @@ struct CovLoom {
   uint32_t SlotCount = 0;
   /// In the order of their numbers.
   std::vector<llvm::CallInst *> SlotCalls;
+  /// Functions with a slow path.
+  std::vector<llvm::Function *> Cloned;
 
   CovLoom(llvm::Module &M, const CovLoomAbi &Abi);
   llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, Number); }
@@ -120,6 +122,11 @@ llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const
 constexpr const char *StripMark = "covsched.strip";
 /// Divides loops that count into strips, but for those with few iterations.
 void mineStrips(llvm::Function &F, unsigned Few);
+
+/// On the terminators of the slow path's blocks, until it is split off.
+constexpr const char *SlowMark = "covsched.slow";
+/// Makes a function of the slow path where it can.
+void splitSlowPath(llvm::Function &F);
 
 /// F.outside: enters, calls, leaves.
 llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);

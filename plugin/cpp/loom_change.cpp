@@ -85,6 +85,12 @@ public:
       for (Instruction *I : Originals)
         Pairs.push_back({I, cast<Instruction>(Map[I])});
       repairValues(F, Pairs);
+      NotSlow.insert(Entry);
+      NotSlow.insert(Fast.begin(), Fast.end());
+      for (BasicBlock &Block : F)
+        if (!NotSlow.count(&Block))
+          Block.getTerminator()->setMetadata(SlowMark, MDNode::get(Context, {}));
+      Unit.Cloned.push_back(&F);
     }
     dropPromises(F);
     F.addFnAttr(DoneAttribute);
@@ -106,15 +112,20 @@ private:
   SmallVector<Instruction *, 64> Originals;
   SmallVector<BasicBlock *, 32> Slow;  // with what was added to them
   SmallVector<BasicBlock *, 32> Added; // to the only copy
+  SmallPtrSet<BasicBlock *, 32> NotSlow;
   ValueToValueMapTy Map;
 
   BasicBlock *slowOf(BasicBlock *Block) { return cast<BasicBlock>(Map[Block]); }
 
-  BasicBlock *newBlock(const Twine &Name) { return BasicBlock::Create(Context, Name, &F); }
+  BasicBlock *newBlock(const Twine &Name) {
+    BasicBlock *Block = BasicBlock::Create(Context, Name, &F);
+    NotSlow.insert(Block);
+    return Block;
+  }
 
   /// A block of the slow copy, in whose middle no line changes.
   BasicBlock *newSlow(const Twine &Name, Chains &Lines, DILocation *Line) {
-    BasicBlock *Block = newBlock(Name);
+    BasicBlock *Block = BasicBlock::Create(Context, Name, &F);
     Lines.set(Block, Line, Line);
     (IsCloned ? Slow : Added).push_back(Block);
     return Block;
@@ -434,6 +445,7 @@ private:
     IRBuilder<> B(Entry);
     if (Plan.how & COV_LOOM_INLINE_OUTSIDE) {
       BasicBlock *Enter = newBlock("outside"), *Inside = BasicBlock::Create(Context, "inside", &F, Body);
+      NotSlow.insert(Inside);
       Write.unlikely(B, Entered, Enter, Inside);
       B.SetInsertPoint(Enter);
       Write.call(B, Unit.Enter, {Record});
@@ -441,6 +453,7 @@ private:
       B.SetInsertPoint(Inside);
     } else if (Plan.how & COV_LOOM_OUTSIDE) {
       BasicBlock *Outside = newBlock("outside"), *Inside = BasicBlock::Create(Context, "inside", &F, Body);
+      NotSlow.insert(Inside);
       Write.unlikely(B, Write.isNotRunning(B), Outside, Inside);
       B.SetInsertPoint(Outside);
       callOutside(B);
@@ -458,8 +471,10 @@ private:
         Write.call(B, Unit.Check, {Unit.location(Plan.entry_location)});
       }
       // Not back to the fast path, which would have to keep its arguments over the call.
-      if (SlowBody && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE))
+      if (SlowBody && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE)) {
+        NotSlow.erase(B.GetInsertBlock());
         B.CreateBr(SlowBody);
+      }
       else if (SlowBody)
         Write.unlikely(B, Write.isSlow(B), SlowBody, Body);
       else

@@ -272,6 +272,9 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
   for (CallInst *Slot : unit->SlotCalls)
     for (const char *Kind : {"covsched.from", "covsched.available"})
       Slot->setMetadata(Kind, nullptr);
+  // Everything that describes the slow paths is in place.
+  for (Function *F : unit->Cloned)
+    splitSlowPath(*F);
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
   unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Byte, facts->functions), false);

@@ -1,0 +1,502 @@
+// The slow path of a function becomes a function of its own, F.slow, when everything that describes it is in place.
+//
+// In one function the two paths would share a frame and its registers: a small function would save registers that only its
+// slow path needs, and make room for the variables that slots look at, at each call. Where control leaves the fast path there is a
+// call instead, with what is still needed:
+// ```text
+// cross:  %code = call F.slow(7, values..., %out) ; switch %code [ 0: load the result, return ] [ 1: back.1 ] ...
+// back.1: load the header's values ; br header
+// ```
+// Without a way back, F.slow returns what F returns, in its place if it can.
+//
+// In debug info F is inlined in F.slow: so lines, scopes and variables stay as they are.
+//
+// Limits: functions stay whole whose slow path needs its own frame: dynamic allocas, va_start, calls that must be tail calls,
+// frame addresses; and those with very many values at very many places.
+
+#include "llvm/ADT/BitVector.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/IR/CFG.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DIBuilder.h"
+#include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "loom.h"
+
+using namespace llvm;
+using namespace covsched::loom;
+
+namespace {
+
+/// More values than this at more places than that are not worth it.
+constexpr size_t MostValues = 48, MostPassed = 4096;
+
+bool needsItsFrame(const Instruction &I) {
+  if (isa<AllocaInst>(I) || I.getType()->isTokenTy())
+    return true;
+  auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call)
+    return false;
+  if (Call->isMustTailCall() || Call->hasFnAttr(Attribute::ReturnsTwice))
+    return true;
+  switch (Call->getIntrinsicID()) {
+  case Intrinsic::vastart:
+  case Intrinsic::stacksave:
+  case Intrinsic::stackrestore:
+  case Intrinsic::frameaddress:
+  case Intrinsic::returnaddress:
+  case Intrinsic::addressofreturnaddress:
+  case Intrinsic::sponentry:
+  case Intrinsic::localescape:
+  case Intrinsic::localrecover:
+  case Intrinsic::eh_sjlj_setjmp:
+  case Intrinsic::eh_sjlj_lsda:
+  case Intrinsic::eh_sjlj_functioncontext:
+  case Intrinsic::eh_dwarf_cfa:
+  case Intrinsic::eh_return_i32:
+  case Intrinsic::eh_return_i64:
+  case Intrinsic::eh_unwind_init:
+    return true;
+  default:
+    return false;
+  }
+}
+
+class Split {
+public:
+  explicit Split(Function &F) : F(F), Context(F.getContext()) {}
+
+  void run() {
+    for (BasicBlock &Block : F)
+      if (Block.getTerminator()->hasMetadata(SlowMark)) {
+        Block.getTerminator()->setMetadata(SlowMark, nullptr);
+        Slow.insert(&Block);
+      }
+    if (Slow.empty())
+      return;
+    collect();
+    if (!isPossible())
+      return;
+    moveOwnLocals();
+    findNeeded();
+    declare();
+    fillEntry();
+    leave();
+    moveBlocks();
+    cross();
+    replaceValues();
+    debugInfo();
+  }
+
+private:
+  /// An edge from the fast path to the slow one.
+  struct Entry {
+    BasicBlock *From, *To;
+    BasicBlock *In = nullptr; // in F.slow, before `To`
+  };
+  /// An edge back, and the values of the header's phis.
+  struct Exit {
+    BasicBlock *From, *To;
+    SmallVector<Value *, 8> Values;
+    SmallVector<unsigned, 8> Fields; // of `Out`
+  };
+
+  Function &F, *New = nullptr;
+  LLVMContext &Context;
+  SmallSetVector<BasicBlock *, 32> Slow;
+  SmallVector<Entry, 16> Entries;
+  SmallVector<Exit, 4> Exits;
+  /// What is defined in the fast path and used in the slow one, with its number; locals that only the latter uses.
+  MapVector<Value *, unsigned> Values;
+  SmallVector<AllocaInst *, 8> OwnLocals;
+  /// Which values are needed from each block of the slow path on.
+  DenseMap<const BasicBlock *, BitVector> Needed;
+  /// What is given back: the result, then the values of all exits. Null if there are no exits.
+  StructType *OutType = nullptr;
+  bool HasResult = false;
+
+  bool isSlow(const BasicBlock *Block) const { return Slow.contains(const_cast<BasicBlock *>(Block)); }
+  bool isSlow(const Instruction &I) const { return isSlow(I.getParent()); }
+
+  void collect() {
+    for (BasicBlock &Block : F) {
+      SmallSetVector<BasicBlock *, 4> Next(succ_begin(&Block), succ_end(&Block));
+      for (BasicBlock *To : Next) {
+        if (!isSlow(&Block) && isSlow(To))
+          Entries.push_back({&Block, To});
+        if (isSlow(&Block) && !isSlow(To))
+          Exits.push_back({&Block, To, {}, {}});
+      }
+    }
+    for (BasicBlock *Block : Slow)
+      for (Instruction &I : *Block)
+        for (Value *Operand : I.operands())
+          if (isa<Argument>(Operand) || (isa<Instruction>(Operand) && !isSlow(*cast<Instruction>(Operand))))
+            Values.insert({Operand, Values.size()});
+    // Locals that the fast path does not use move.
+    for (auto &[V, Number] : Values)
+      if (auto *Local = dyn_cast<AllocaInst>(V); Local && Local->isStaticAlloca() && isOnlySlow(*Local))
+        OwnLocals.push_back(Local);
+    for (AllocaInst *Local : OwnLocals)
+      Values.erase(Local);
+    unsigned Number = 0;
+    for (auto &Value : Values)
+      Value.second = Number++;
+  }
+
+  bool isOnlySlow(const AllocaInst &Local) const {
+    return all_of(Local.users(), [&](const User *Who) { return isSlow(*cast<Instruction>(Who)); });
+  }
+
+  bool isPossible() const {
+    if (Values.size() > MostValues || Values.size() * Entries.size() > MostPassed)
+      return false;
+    for (BasicBlock *Block : Slow)
+      for (const Instruction &I : *Block)
+        if (needsItsFrame(I))
+          return false;
+    // Exceptions cross by landing pads only, which have their own place in each copy.
+    return all_of(Entries, [](const Entry &E) { return isa<BranchInst>(E.From->getTerminator()) && !E.To->isEHPad(); }) &&
+           all_of(Exits, [](const Exit &E) { return isa<BranchInst>(E.From->getTerminator()) && !E.To->isEHPad(); });
+  }
+
+  void moveOwnLocals() {
+    for (AllocaInst *Local : OwnLocals) {
+      SmallVector<DbgVariableIntrinsic *, 2> Users;
+      findDbgUsers(Users, Local);
+      for (DbgVariableIntrinsic *User : Users)
+        if (!isSlow(*User))
+          User->eraseFromParent();
+    }
+  }
+
+  /// Backwards from uses; nothing is defined on the way.
+  void findNeeded() {
+    for (BasicBlock *Block : Slow) {
+      BitVector &Own = Needed[Block];
+      Own.resize(Values.size());
+    }
+    auto note = [&](BasicBlock *At, Value *Used) {
+      auto Found = Values.find(Used);
+      if (Found != Values.end())
+        Needed[At].set(Found->second);
+    };
+    for (BasicBlock *Block : Slow)
+      for (Instruction &I : *Block) {
+        auto *Phi = dyn_cast<PHINode>(&I);
+        for (Use &U : I.operands()) {
+          BasicBlock *At = Phi ? Phi->getIncomingBlock(U) : Block;
+          // From the fast path: only that edge needs it.
+          if (isSlow(At))
+            note(At, U.get());
+        }
+      }
+    for (bool Changed = true; Changed;) {
+      Changed = false;
+      for (BasicBlock *Block : reverse(Slow)) {
+        BitVector Now = Needed[Block];
+        for (BasicBlock *Next : successors(Block))
+          if (isSlow(Next))
+            Now |= Needed[Next];
+        if (Now != Needed[Block]) {
+          Needed[Block] = std::move(Now);
+          Changed = true;
+        }
+      }
+    }
+  }
+
+  bool isNeeded(const Entry &E, Value *V, unsigned Number) const {
+    if (Needed.find(E.To)->second.test(Number))
+      return true;
+    return any_of(E.To->phis(), [&](PHINode &Phi) { return Phi.getIncomingValueForBlock(E.From) == V; });
+  }
+
+  void declare() {
+    SmallVector<Type *, 16> Out, Params = {Type::getInt32Ty(Context)};
+    Type *Result = F.getReturnType();
+    if (!Exits.empty()) {
+      HasResult = !Result->isVoidTy();
+      if (HasResult)
+        Out.push_back(Result);
+      for (Exit &E : Exits)
+        for (PHINode &Phi : E.To->phis()) {
+          Value *Incoming = Phi.getIncomingValueForBlock(E.From);
+          E.Values.push_back(Incoming);
+          E.Fields.push_back(isa<Constant>(Incoming) ? UINT_MAX : Out.size());
+          if (!isa<Constant>(Incoming))
+            Out.push_back(Phi.getType());
+          // What the fast path defined may be given back, too.
+          if (isa<Argument>(Incoming) || (isa<Instruction>(Incoming) && !isSlow(*cast<Instruction>(Incoming))))
+            addValue(Incoming, E.From);
+        }
+      OutType = StructType::get(Context, Out);
+      Result = Type::getInt32Ty(Context);
+    }
+    for (auto &[V, Number] : Values)
+      Params.push_back(V->getType());
+    if (OutType)
+      Params.push_back(PointerType::get(Context, 0));
+    New = Function::Create(FunctionType::get(Result, Params, false), GlobalValue::InternalLinkage, F.getAddressSpace(),
+                           F.getName() + ".slow", F.getParent());
+    AttributeList Attributes = AttributeList::get(Context, AttributeList::FunctionIndex, AttrBuilder(Context, F.getAttributes().getFnAttrs()));
+    if (!OutType)
+      Attributes = Attributes.addRetAttributes(Context, AttrBuilder(Context, F.getAttributes().getRetAttrs()));
+    New->setAttributes(Attributes);
+    New->removeFnAttr(SymbolAttribute);
+    for (Attribute::AttrKind Kind : {Attribute::AlwaysInline, Attribute::InlineHint, Attribute::Hot})
+      New->removeFnAttr(Kind);
+    New->addFnAttr(Attribute::NoInline);
+    New->addFnAttr(Attribute::Cold);
+    New->setCallingConv(CallingConv::Fast);
+    New->setDSOLocal(true);
+    New->setComdat(F.getComdat());
+    if (F.hasPersonalityFn())
+      New->setPersonalityFn(F.getPersonalityFn());
+  }
+
+  /// A value more, which is needed from `At` on and on the ways there.
+  void addValue(Value *V, BasicBlock *At) {
+    auto [Found, IsNew] = Values.insert({V, Values.size()});
+    SmallVector<BasicBlock *, 8> Work = {At};
+    for (BasicBlock *Block : Slow)
+      Needed[Block].resize(Values.size());
+    while (!Work.empty()) {
+      BasicBlock *Block = Work.pop_back_val();
+      if (Needed[Block].test(Found->second))
+        continue;
+      Needed[Block].set(Found->second);
+      for (BasicBlock *Pred : predecessors(Block))
+        if (isSlow(Pred))
+          Work.push_back(Pred);
+    }
+  }
+
+  void fillEntry() {
+    BasicBlock *First = BasicBlock::Create(Context, "", New);
+    for (AllocaInst *Local : OwnLocals)
+      Local->removeFromParent(), Local->insertInto(First, First->end());
+    IRBuilder<> B(First);
+    BasicBlock *Never = BasicBlock::Create(Context, "never", New);
+    new UnreachableInst(Context, Never);
+    SwitchInst *Choice = B.CreateSwitch(New->getArg(0), Never, Entries.size());
+    unsigned Number = 0;
+    for (Entry &E : Entries) {
+      E.In = BasicBlock::Create(Context, "", New);
+      BranchInst::Create(E.To, E.In);
+      Choice->addCase(B.getInt32(Number++), E.In);
+    }
+  }
+
+  Value *field(IRBuilder<> &B, Value *Out, unsigned Number) { return B.CreateStructGEP(OutType, Out, Number); }
+
+  static void hide(Instruction &I) {
+    I.setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I.getContext(), {}));
+  }
+
+  /// F.slow's ends.
+  void leave() {
+    if (!OutType)
+      return;
+    Value *Out = New->getArg(New->arg_size() - 1);
+    IRBuilder<> B(Context);
+    for (BasicBlock *Block : Slow)
+      if (auto *Return = dyn_cast<ReturnInst>(Block->getTerminator())) {
+        B.SetInsertPoint(Return);
+        if (HasResult)
+          hide(*B.CreateStore(Return->getReturnValue(), field(B, Out, 0)));
+        B.CreateRet(B.getInt32(0));
+        Return->eraseFromParent();
+      }
+    unsigned Code = 0;
+    for (Exit &E : Exits) {
+      BasicBlock *Leave = BasicBlock::Create(Context, "", New);
+      B.SetInsertPoint(Leave);
+      for (auto [V, Field] : zip(E.Values, E.Fields))
+        if (Field != UINT_MAX)
+          hide(*B.CreateStore(V, field(B, Out, Field)));
+      B.CreateRet(B.getInt32(++Code));
+      E.From->getTerminator()->replaceSuccessorWith(E.To, Leave);
+      Slow.insert(Leave);
+    }
+  }
+
+  void moveBlocks() {
+    for (BasicBlock *Block : Slow)
+      if (Block->getParent() != New) {
+        Block->removeFromParent();
+        Block->insertInto(New);
+      }
+  }
+
+  /// F's calls, and what comes after them.
+  void cross() {
+    // Whatever pointer it has may be to one of F's own.
+    bool HasLocals = any_of(instructions(F), [](const Instruction &I) { return isa<AllocaInst>(I); }) ||
+                     any_of(F.args(), [](const Argument &A) { return A.hasPassPointeeByValueCopyAttr(); });
+    AllocaInst *Out = nullptr;
+    BasicBlock *After = nullptr;
+    PHINode *Code = nullptr;
+    IRBuilder<> B(Context);
+    DILocation *Nowhere = F.getSubprogram() ? DILocation::get(Context, 0, 0, F.getSubprogram()) : nullptr;
+    if (OutType) {
+      HasLocals = true;
+      Out = new AllocaInst(OutType, F.getParent()->getDataLayout().getAllocaAddrSpace(), "",
+                           &*F.getEntryBlock().getFirstInsertionPt());
+      After = afterCall(Out, Code);
+    }
+    unsigned Number = 0;
+    for (Entry &E : Entries) {
+      BasicBlock *Cross = BasicBlock::Create(Context, "cross", &F);
+      B.SetInsertPoint(Cross);
+      B.SetCurrentDebugLocation(Nowhere);
+      SmallVector<Value *, 16> Args = {B.getInt32(Number++)};
+      for (auto &[V, Place] : Values)
+        Args.push_back(isNeeded(E, V, Place) ? V : PoisonValue::get(V->getType()));
+      if (OutType)
+        Args.push_back(Out);
+      CallInst *Call = B.CreateCall(New->getFunctionType(), New, Args);
+      Call->setCallingConv(New->getCallingConv());
+      Call->setAttributes(AttributeList::get(Context, AttributeSet(), New->getAttributes().getRetAttrs(), {}));
+      if (New->doesNotThrow())
+        Call->setDoesNotThrow();
+      if (!HasLocals)
+        Call->setTailCall();
+      if (OutType) {
+        Code->addIncoming(Call, Cross);
+        B.CreateBr(After);
+      } else if (F.getReturnType()->isVoidTy()) {
+        B.CreateRetVoid();
+      } else {
+        B.CreateRet(Call);
+      }
+      E.From->getTerminator()->replaceSuccessorWith(E.To, Cross);
+      E.To->replacePhiUsesWith(E.From, E.In);
+    }
+  }
+
+  BasicBlock *afterCall(AllocaInst *Out, PHINode *&Code) {
+    BasicBlock *After = BasicBlock::Create(Context, "crossed", &F);
+    IRBuilder<> B(After);
+    Code = B.CreatePHI(B.getInt32Ty(), Entries.size());
+    BasicBlock *Return = BasicBlock::Create(Context, "return", &F);
+    SwitchInst *Choice = B.CreateSwitch(Code, Return, Exits.size());
+    B.SetInsertPoint(Return);
+    auto load = [&](unsigned Field) {
+      LoadInst *Load = B.CreateLoad(OutType->getElementType(Field), field(B, Out, Field));
+      hide(*Load);
+      return Load;
+    };
+    if (HasResult)
+      B.CreateRet(load(0));
+    else
+      B.CreateRetVoid();
+    unsigned Number = 0;
+    for (Exit &E : Exits) {
+      BasicBlock *Back = BasicBlock::Create(Context, "back", &F);
+      B.SetInsertPoint(Back);
+      unsigned Place = 0;
+      for (PHINode &Phi : E.To->phis()) {
+        int From = Phi.getBasicBlockIndex(E.From);
+        unsigned Field = E.Fields[Place];
+        if (Field != UINT_MAX)
+          Phi.setIncomingValue(From, load(Field));
+        Phi.setIncomingBlock(From, Back);
+        ++Place;
+      }
+      B.CreateBr(E.To);
+      Choice->addCase(B.getInt32(++Number), Back);
+    }
+    return After;
+  }
+
+  /// In F.slow values are parameters.
+  void replaceValues() {
+    for (BasicBlock &Block : *New)
+      for (Instruction &I : Block) {
+        for (Use &U : I.operands()) {
+          auto Found = Values.find(U.get());
+          if (Found != Values.end())
+            U.set(New->getArg(1 + Found->second));
+        }
+        if (auto *Said = dyn_cast<DbgVariableIntrinsic>(&I))
+          replaceIn(*Said);
+      }
+    // What debug info in F says of values that are no longer here is not known.
+    for (Instruction &I : instructions(F))
+      if (auto *Said = dyn_cast<DbgVariableIntrinsic>(&I))
+        if (any_of(Said->location_ops(), [&](Value *V) {
+              auto *Made = dyn_cast<Instruction>(V);
+              return Made && Made->getFunction() == New;
+            }))
+          Said->setKillLocation();
+  }
+
+  void replaceIn(DbgVariableIntrinsic &Said) {
+    SmallVector<Value *, 2> Old(Said.location_ops());
+    for (Value *V : Old) {
+      auto *Made = dyn_cast_or_null<Instruction>(V);
+      if (!(Made && Made->getFunction() == &F) && !isa_and_nonnull<Argument>(V))
+        continue;
+      auto Found = Values.find(V);
+      if (Found == Values.end())
+        return Said.setKillLocation();
+      Said.replaceVariableLocationOp(V, New->getArg(1 + Found->second));
+    }
+  }
+
+  // --- Debug info -------------------------------------------------------------------------------------------
+
+  DenseMap<const DILocation *, DILocation *> Places;
+  DILocation *Root = nullptr;
+
+  /// A place that something is inlined at.
+  DILocation *callPlace(const DILocation *Old) {
+    if (!Old)
+      return Root;
+    DILocation *&Copy = Places[Old];
+    if (!Copy)
+      Copy = DILocation::getDistinct(Context, Old->getLine(), Old->getColumn(), Old->getScope(), callPlace(Old->getInlinedAt()));
+    return Copy;
+  }
+
+  DILocation *inside(const DILocation *Old) {
+    return DILocation::get(Context, Old->getLine(), Old->getColumn(), Old->getScope(), callPlace(Old->getInlinedAt()),
+                           Old->isImplicitCode());
+  }
+
+  void debugInfo() {
+    DISubprogram *Program = F.getSubprogram();
+    if (!Program)
+      return;
+    DIBuilder Builder(*F.getParent(), false, Program->getUnit());
+    DISubroutineType *Type = Builder.createSubroutineType(Builder.getOrCreateTypeArray({}));
+    DISubprogram *Own = Builder.createFunction(
+        Program->getFile(), New->getName(), New->getName(), Program->getFile(), Program->getLine(), Type,
+        Program->getLine(), DINode::FlagArtificial,
+        DISubprogram::SPFlagDefinition | DISubprogram::SPFlagLocalToUnit | DISubprogram::SPFlagOptimized);
+    Builder.finalizeSubprogram(Own);
+    New->setSubprogram(Own);
+    Root = DILocation::getDistinct(Context, Program->getLine(), 0, Own, nullptr);
+    for (Instruction &I : instructions(*New)) {
+      if (DILocation *At = I.getDebugLoc())
+        I.setDebugLoc(inside(At));
+      else if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->getCalledFunction() && Call->getCalledFunction()->getSubprogram())
+        I.setDebugLoc(DILocation::get(Context, 0, 0, Own));
+      // Loops' own descriptions are by places, too.
+      if (MDNode *Id = I.getMetadata(LLVMContext::MD_loop); Id)
+        I.setMetadata(LLVMContext::MD_loop, nullptr);
+    }
+  }
+};
+
+}  // namespace
+
+void covsched::loom::splitSlowPath(Function &F) { Split(F).run(); }
