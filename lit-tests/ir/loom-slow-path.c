@@ -16,14 +16,10 @@
 // CHECK: check:
 // CHECK-NEXT: %[[B:.*]] = load volatile i8, ptr @covsched.loom.functions
 // CHECK-NEXT: icmp ne i8 %[[B]], 0
-// CHECK: body.slow:
-// CHECK: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr %{{.*}}, !dbg
-// CHECK: check.slow:
-// CHECK-NEXT: %[[S:.*]] = load volatile i8, ptr @covsched.loom.functions
-// CHECK-NEXT: icmp ne i8 %[[S]], 1
-// CHECK: call preserve_allcc void @covsched_loom_check(
 // CHECK: musttail call i32 @count.outside(
-// CHECK-NOT: !covsched.from
+// CHECK: cross:
+// CHECK-NEXT: call fastcc i32 @count.slow(i32 0, ptr %0, {{.*}}poison{{.*}}), !dbg
+// CHECK-NOT: @covsched_loom_slot
 int count(volatile int *p, int n) {
   int s = 0;
   for (int i = 0; i < n; i++) {
@@ -35,9 +31,8 @@ int count(volatile int *p, int n) {
 
 // CHECK-LABEL: define dso_local i32 @few(
 // CHECK-NOT: @covsched_loom_check
-// CHECK: call preserve_allcc void @covsched_loom_slot(
-// CHECK-NOT: @covsched_loom_check
 // CHECK: musttail call i32 @few.outside(
+// CHECK: tail call fastcc i32 @few.slow(i32 0, ptr %0), !dbg
 // ALL-LABEL: define dso_local i32 @few(
 // ALL: @covsched_loom_check
 // ALL: define
@@ -53,11 +48,32 @@ int few(volatile int *p) {
 }
 
 // A function that may come back to itself pauses at its entry; what only the return follows is followed by no test.
+// The slow path pauses.
 // CHECK-LABEL: define dso_local i32 @again(
-// CHECK: cold:
-// CHECK: call preserve_allcc void @covsched_loom_check(
+// CHECK-NOT: @covsched_loom_check
+// CHECK: {{^[}]$}}
 __attribute__((noinline)) int again(int n, int (*f)(int)) {
   if (n > 0)
     return f(again(n - 1, f));
   return 0;
 }
+
+// The slow paths are functions of their own, in which the function is inlined.
+// CHECK: define internal fastcc i32 @count.slow(i32 %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
+// CHECK: switch i32 %0
+// CHECK: body.slow:
+// CHECK: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr %{{.*}}, !dbg ![[SLOT:[0-9]+]]
+// CHECK: check.slow:
+// CHECK-NEXT: %[[S:.*]] = load volatile i8, ptr @covsched.loom.functions
+// CHECK-NEXT: icmp ne i8 %[[S]], 1
+// CHECK: call preserve_allcc void @covsched_loom_check(
+// CHECK-NOT: !covsched.from
+// CHECK: define internal fastcc i32 @few.slow(
+// CHECK-NOT: @covsched_loom_check
+// CHECK: call preserve_allcc void @covsched_loom_slot(
+// CHECK-NOT: @covsched_loom_check
+// CHECK: define internal fastcc i32 @again.slow(
+// CHECK: call preserve_allcc void @covsched_loom_check(
+// CHECK-DAG: ![[SLOW]] = distinct !DISubprogram(name: "count.slow"
+// CHECK-DAG: ![[SLOT]] = !DILocation({{.*}}inlinedAt: !{{[0-9]+}})
+// CHECK-DAG: = distinct !DILocation({{.*}}scope: ![[SLOW]])
