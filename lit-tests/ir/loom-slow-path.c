@@ -18,7 +18,7 @@
 // CHECK-NEXT: icmp ne i8 %[[B]], 0
 // CHECK: musttail call i32 @count.outside(
 // CHECK: cross:
-// CHECK-NEXT: call fastcc i32 @count.slow(i32 0, ptr %0, {{.*}}poison{{.*}}), !dbg
+// CHECK-NEXT: call fastcc i32 @count.slow(ptr %0, i32 %1, {{.*}}poison{{.*}}i32 0,{{.*}}), !dbg
 // CHECK-NOT: @covsched_loom_slot
 int count(volatile int *p, int n) {
   int s = 0;
@@ -32,7 +32,7 @@ int count(volatile int *p, int n) {
 // CHECK-LABEL: define dso_local i32 @few(
 // CHECK-NOT: @covsched_loom_check
 // CHECK: musttail call i32 @few.outside(
-// CHECK: tail call fastcc i32 @few.slow(i32 0, ptr %0), !dbg
+// CHECK: tail call fastcc i32 @few.slow(ptr %0, i32 0), !dbg
 // ALL-LABEL: define dso_local i32 @few(
 // ALL: @covsched_loom_check
 // ALL: define
@@ -59,8 +59,8 @@ __attribute__((noinline)) int again(int n, int (*f)(int)) {
 }
 
 // The slow paths are functions of their own, in which the function is inlined.
-// CHECK: define internal fastcc i32 @count.slow(i32 %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
-// CHECK: switch i32 %0
+// CHECK: define internal fastcc i32 @count.slow(ptr %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
+// CHECK: switch i32 %
 // CHECK: body.slow:
 // CHECK: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr %{{.*}}, !dbg ![[SLOT:[0-9]+]]
 // CHECK: check.slow:

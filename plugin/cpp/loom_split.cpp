@@ -4,7 +4,7 @@
 // slow path needs, and make room for the variables that slots look at, at each call. Where control leaves the fast path there is a
 // call instead, with what is still needed:
 // ```text
-// cross:  %code = call F.slow(7, values..., %out) ; switch %code [ 0: load the result, return ] [ 1: back.1 ] ...
+// cross:  %code = call F.slow(values..., 7, %out) ; switch %code [ 0: load the result, return ] [ 1: back.1 ] ...
 // back.1: load the header's values ; br header
 // ```
 // Without a way back, F.slow returns what F returns, in its place if it can.
@@ -135,6 +135,10 @@ private:
           Exits.push_back({&Block, To, {}, {}});
       }
     }
+    // Arguments first and in their order: where control crosses at the entry, they are in place.
+    for (Argument &A : F.args())
+      if (any_of(A.users(), [&](User *Who) { return isSlow(*cast<Instruction>(Who)); }))
+        Values.insert({&A, Values.size()});
     for (BasicBlock *Block : Slow)
       for (Instruction &I : *Block)
         for (Value *Operand : I.operands())
@@ -220,7 +224,7 @@ private:
   }
 
   void declare() {
-    SmallVector<Type *, 16> Out, Params = {Type::getInt32Ty(Context)};
+    SmallVector<Type *, 16> Out, Params;
     Type *Result = F.getReturnType();
     if (!Exits.empty()) {
       HasResult = !Result->isVoidTy();
@@ -242,6 +246,7 @@ private:
     }
     for (auto &[V, Number] : Values)
       Params.push_back(V->getType());
+    Params.push_back(Type::getInt32Ty(Context));
     if (OutType)
       Params.push_back(PointerType::get(Context, 0));
     New = Function::Create(FunctionType::get(Result, Params, false), GlobalValue::InternalLinkage, F.getAddressSpace(),
@@ -286,7 +291,7 @@ private:
     IRBuilder<> B(First);
     BasicBlock *Never = BasicBlock::Create(Context, "never", New);
     new UnreachableInst(Context, Never);
-    SwitchInst *Choice = B.CreateSwitch(New->getArg(0), Never, Entries.size());
+    SwitchInst *Choice = B.CreateSwitch(New->getArg(Values.size()), Never, Entries.size());
     unsigned Number = 0;
     for (Entry &E : Entries) {
       E.In = BasicBlock::Create(Context, "", New);
@@ -357,9 +362,10 @@ private:
       BasicBlock *Cross = BasicBlock::Create(Context, "cross", &F);
       B.SetInsertPoint(Cross);
       B.SetCurrentDebugLocation(Nowhere);
-      SmallVector<Value *, 16> Args = {B.getInt32(Number++)};
+      SmallVector<Value *, 16> Args;
       for (auto &[V, Place] : Values)
         Args.push_back(isNeeded(E, V, Place) ? V : PoisonValue::get(V->getType()));
+      Args.push_back(B.getInt32(Number++));
       if (OutType)
         Args.push_back(Out);
       CallInst *Call = B.CreateCall(New->getFunctionType(), New, Args);
@@ -424,7 +430,7 @@ private:
         for (Use &U : I.operands()) {
           auto Found = Values.find(U.get());
           if (Found != Values.end())
-            U.set(New->getArg(1 + Found->second));
+            U.set(New->getArg(Found->second));
         }
         if (auto *Said = dyn_cast<DbgVariableIntrinsic>(&I))
           replaceIn(*Said);
@@ -448,7 +454,7 @@ private:
       auto Found = Values.find(V);
       if (Found == Values.end())
         return Said.setKillLocation();
-      Said.replaceVariableLocationOp(V, New->getArg(1 + Found->second));
+      Said.replaceVariableLocationOp(V, New->getArg(Found->second));
     }
   }
 

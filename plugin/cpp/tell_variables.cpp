@@ -27,6 +27,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Path.h"
+#include "loom.h"
 #include "shared.h"
 #include "tell.h"
 #include "tell_path.h"
@@ -53,8 +54,10 @@ unsigned wordOf(unsigned Variable, bool InMemory) { return 2 * Variable + InMemo
 class Keeper {
 public:
   explicit Keeper(Function &F) : F(F), Dominators(F), Layout(F.getParent()->getDataLayout()) {
-    for (BasicBlock *Block : covsched::blocksIf(F, covsched::LoomNone))
-      Fast.insert(Block);
+    // A thread that pauses on the fast path needs nothing: the slow one begins where it crosses over.
+    for (BasicBlock &Block : F)
+      if (!Block.getTerminator()->hasMetadata(covsched::loom::SlowMark))
+        Fast.insert(&Block);
     for (Instruction &I : instructions(F))
       if (isSlot(I))
         Slots.push_back(cast<CallInst>(&I));
@@ -152,10 +155,8 @@ private:
   /// What the variables are where control leaves the fast path; of these, what can be stored there.
   void findCrossings() {
     SmallVector<BasicBlock *, 16> Borders;
-    // Where a thread only pauses and comes back, nothing is needed.
-    auto IsFast = [&](BasicBlock *Other) { return !isSlow(Other); };
     for (BasicBlock &Block : F)
-      if (isSlow(&Block) && any_of(predecessors(&Block), IsFast) && !all_of(successors(&Block), IsFast))
+      if (isSlow(&Block) && any_of(predecessors(&Block), [&](BasicBlock *Pred) { return !isSlow(Pred); }))
         Borders.push_back(&Block);
     if (Borders.empty() && Fast.empty())
       Borders.push_back(&F.getEntryBlock());
