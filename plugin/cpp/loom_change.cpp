@@ -1,8 +1,9 @@
 // Instruments one function.
 //
-// The entry block keeps the static allocas and is shared; everything after it gets a second, slow copy with slots.
+// The entry block keeps the static allocas and the parameters' stores into them, and is shared; everything after it gets a
+// second, slow copy with slots.
 // ```text
-// entry:    allocas ; [ at != RUNNING -> F.outside ] ; [ byte -> cold ] -> body or body.slow
+// entry:    allocas ; parameters ; [ at != RUNNING -> F.outside ] ; [ byte -> cold ] -> body or body.slow
 // call:     [ at = location ] call -> after
 // after:    [ at = RUNNING ; pending -> reacquire ] ; byte -> cross -> rest.slow ; rest
 // back edge: byte -> cold: check ; byte -> cross -> header.slow ; header
@@ -52,7 +53,7 @@ public:
     bool HasSlots = (Plan.how & COV_LOOM_CLONE) != 0;
     IsCloned = HasSlots && !Unit.has(COV_LOOM_NO_CLONING);
     Entry = &F.getEntryBlock();
-    Body = Entry->splitBasicBlock(unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F)))), "body");
+    Body = Entry->splitBasicBlock(bodyStart(), "body");
     if (Plan.how & COV_LOOM_INLINE_OUTSIDE)
       leaveAtReturns();
     makePlaces();
@@ -116,6 +117,49 @@ private:
     Lines.set(Block, Line, Line);
     (IsCloned ? Slow : Added).push_back(Block);
     return Block;
+  }
+
+  /// Where the function's own statements begin: unoptimized code first stores its parameters, where debug info says
+  /// that they are, and a filter asks for them in the first slot. Such stores have no line.
+  Instruction *bodyStart() {
+    auto *At = unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F))));
+    SmallPtrSet<const Value *, 8> Known;
+    auto IsLocal = [](const Value *Pointer) {
+      auto *Local = dyn_cast<AllocaInst>(Pointer->stripInBoundsConstantOffsets());
+      return Local && Local->isStaticAlloca();
+    };
+    auto IsGiven = [&](const Value *V) { return isa<Argument>(V) || isa<Constant>(V) || Known.count(V); };
+    auto IsPart = [&](const Instruction &I) {
+      if (auto *Store = dyn_cast<StoreInst>(&I))
+        return Store->isSimple() && IsLocal(Store->getPointerOperand()) && IsGiven(Store->getValueOperand());
+      if (auto *Copy = dyn_cast<MemCpyInst>(&I))
+        return !Copy->isVolatile() && IsLocal(Copy->getRawDest()) &&
+               (IsLocal(Copy->getRawSource()) || isa<Argument>(Copy->getRawSource()));
+      if (!isa<CastInst>(I) && !isa<ExtractValueInst>(I) && !isa<GetElementPtrInst>(I))
+        return false;
+      return all_of(I.operands(), [&](const Use &Of) { return IsGiven(Of) || IsLocal(Of); });
+    };
+    Instruction *Start = At;
+    SmallVector<DbgValueInst *, 8> Said;
+    for (Instruction &I : make_range(At->getIterator(), Entry->end())) {
+      if (auto *Value = dyn_cast<DbgValueInst>(&I))
+        Said.push_back(Value);
+      if (I.isDebugOrPseudoInst() || I.isLifetimeStartOrEnd())
+        continue;
+      if (I.isTerminator() || lineOf(I) || !IsPart(I))
+        break;
+      Known.insert(&I);
+      if (I.mayWriteToMemory())
+        Start = I.getNextNode();
+    }
+    // Who keeps the values of variables looks for them in the copies.
+    Instruction *First = Start;
+    for (DbgValueInst *Value : reverse(Said))
+      if (Start != At && Value->comesBefore(Start)) {
+        Value->moveBefore(First);
+        First = Value;
+      }
+    return First;
   }
 
   // --- Places -----------------------------------------------------------------------------------------------

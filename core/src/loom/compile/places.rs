@@ -306,7 +306,15 @@ impl<'g, 'a> Finder<'g, 'a> {
             .filter(|&id| matches!(graph.point(id).kind, PointKind::Return | PointKind::Unwind))
             .collect::<Vec<_>>();
         let first = slots_next_to(graph, &[place.first], |id| graph.next(id).collect());
-        let last = slots_next_to(graph, &ends, |id| graph.before(id).to_vec());
+        // A call that an exception passes has no slot behind it: where that lands, the region is left. The slots before
+        // the call are in the region.
+        let last = slots_next_to(graph, &ends, |id| {
+            let passed = |before: &PointId| {
+                matches!(graph.point(id).kind, PointKind::Unwind)
+                    && matches!(graph.point(*before).kind, PointKind::Call { .. })
+            };
+            graph.before(id).iter().copied().filter(|before| !passed(before)).collect()
+        });
         places
             .entering
             .extend(first.into_iter().map(|point| SlotAt { point, line: line(graph.point(point).chain) }));

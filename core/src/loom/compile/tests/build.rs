@@ -11,6 +11,7 @@
 //!   @7 if E                    goes on, or to E
 //!   @8 loop L                  a back edge
 //!   goto L | return | unwind | stop | landing
+//!   O: @6 out                  where an exception leaves the function that passes a call of this line: no slot
 //! ```
 //! A slot is put on every edge between different lines, behind the entry and before returns.
 
@@ -155,6 +156,7 @@ impl Unit {
                     nodes.push(Node { kind: PointKind::Unwind, chain: vec![], next: vec![] });
                 }
                 ["stop"] => plain(PointKind::Stop, vec![]),
+                ["out"] => plain(PointKind::Unwind, vec![]),
                 [call @ ("call" | "call!"), callee, rest @ ..] => {
                     let target = match callee.strip_prefix('*') {
                         Some(shape) => Target::Shape(shape.parse().expect("a shape")),

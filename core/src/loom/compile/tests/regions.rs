@@ -41,6 +41,22 @@ fn exceptions_and_longjmp_leave_regions() {
     let compiled = compiled(&thrown, "middle <> middle");
     // The exception passes middle without a slot; it lands in main.
     assert_eq!(sites(&compiled), ["leave after main:1", "lock before middle:10", "unlock after middle:11"]);
+    // Before a call that may throw, the region goes on.
+    let passed = program(
+        "unit x.cc
+         fn main
+           @1 call region unwind=P
+           @2 return
+           P: @3 landing
+           @4 return
+         fn region
+           @10 nop
+           @11 call! usleep unwind=O
+           @12 return
+           O: @11 out",
+    );
+    let compiled = super::compiled(&passed, "region <> region");
+    assert_eq!(sites(&compiled), ["leave after main:1", "lock before region:10", "unlock after region:12"]);
     let jumping = program(
         "unit x.c
          fn main
