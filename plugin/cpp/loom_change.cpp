@@ -24,6 +24,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 #include "loom.h"
+#include "shared.h"
 
 using namespace llvm;
 using namespace covsched::loom;
@@ -119,47 +120,20 @@ private:
     return Block;
   }
 
-  /// Where the function's own statements begin: unoptimized code first stores its parameters, where debug info says
-  /// that they are, and a filter asks for them in the first slot. Such stores have no line.
+  /// Where the copies begin: filters ask for parameters in the first slot, so these are in their places before it.
   Instruction *bodyStart() {
-    auto *At = unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F))));
-    SmallPtrSet<const Value *, 8> Known;
-    auto IsLocal = [](const Value *Pointer) {
-      auto *Local = dyn_cast<AllocaInst>(Pointer->stripInBoundsConstantOffsets());
-      return Local && Local->isStaticAlloca();
-    };
-    auto IsGiven = [&](const Value *V) { return isa<Argument>(V) || isa<Constant>(V) || Known.count(V); };
-    auto IsPart = [&](const Instruction &I) {
-      if (auto *Store = dyn_cast<StoreInst>(&I))
-        return Store->isSimple() && IsLocal(Store->getPointerOperand()) && IsGiven(Store->getValueOperand());
-      if (auto *Copy = dyn_cast<MemCpyInst>(&I))
-        return !Copy->isVolatile() && IsLocal(Copy->getRawDest()) &&
-               (IsLocal(Copy->getRawSource()) || isa<Argument>(Copy->getRawSource()));
-      if (!isa<CastInst>(I) && !isa<ExtractValueInst>(I) && !isa<GetElementPtrInst>(I))
-        return false;
-      return all_of(I.operands(), [&](const Use &Of) { return IsGiven(Of) || IsLocal(Of); });
-    };
-    Instruction *Start = At;
+    auto *First = unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F))));
+    Instruction *Start = covsched::afterParameters(F);
+    // Who keeps the values of variables looks for them in the copies.
     SmallVector<DbgValueInst *, 8> Said;
-    for (Instruction &I : make_range(At->getIterator(), Entry->end())) {
+    for (Instruction &I : make_range(First->getIterator(), Start->getIterator()))
       if (auto *Value = dyn_cast<DbgValueInst>(&I))
         Said.push_back(Value);
-      if (I.isDebugOrPseudoInst() || I.isLifetimeStartOrEnd())
-        continue;
-      if (I.isTerminator() || lineOf(I) || !IsPart(I))
-        break;
-      Known.insert(&I);
-      if (I.mayWriteToMemory())
-        Start = I.getNextNode();
+    for (DbgValueInst *Value : reverse(Said)) {
+      Value->moveBefore(Start);
+      Start = Value;
     }
-    // Who keeps the values of variables looks for them in the copies.
-    Instruction *First = Start;
-    for (DbgValueInst *Value : reverse(Said))
-      if (Start != At && Value->comesBefore(Start)) {
-        Value->moveBefore(First);
-        First = Value;
-      }
-    return First;
+    return Start;
   }
 
   // --- Places -----------------------------------------------------------------------------------------------
