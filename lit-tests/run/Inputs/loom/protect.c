@@ -20,6 +20,12 @@ __attribute__((noinline)) static void leave(struct object *object) {
   __atomic_fetch_sub(&object->inside, 1, __ATOMIC_SEQ_CST);
 }
 
+__attribute__((noinline)) static void long_way_in(void) {
+  enter(&objects[0]);
+  delay();
+  leave(&objects[0]);
+}
+
 // FILTER inlined: update_inlined(target) <> update_inlined(target)
 static inline void update_inlined(struct object *target) {
   enter(target);
@@ -162,21 +168,60 @@ static void merged(long round) {
 // FILTER step: step <> step
 static long step_count;
 static inline void step(void) { step_count++; }
-static void steps(long round) {
-  for (int i = 0; i < 1000; ++i)
-    if (round % 2)
-      step();
-    else
-      step();
-}
 static void step_case(long round) {
   if (pthread_barrier_wait(&together) == PTHREAD_BARRIER_SERIAL_THREAD)
     step_count = 0;
   pthread_barrier_wait(&together);
-  steps(round);
-  if (pthread_barrier_wait(&together) == PTHREAD_BARRIER_SERIAL_THREAD && step_count != 1000 * threads)
+  for (int i = 0; i < 20000; ++i)
+    if (round % 2)
+      step();
+    else
+      step();
+  if (pthread_barrier_wait(&together) == PTHREAD_BARRIER_SERIAL_THREAD && step_count != 20000 * threads)
     failure();
   pthread_barrier_wait(&together);
+}
+
+// Two copies become one, which is of no line; a third one is as it was.
+// FILTER partly: take_one <> take_one
+static int taken;
+static inline void take_one(void) {
+  int old = __atomic_load_n(&taken, __ATOMIC_RELAXED);
+  delay();
+  if (__atomic_exchange_n(&taken, old + 1, __ATOMIC_RELAXED) != old)
+    failure();
+}
+__attribute__((noinline)) static void take_by_choice(long round) {
+  if (round % 2)
+    take_one();
+  else
+    take_one();
+}
+__attribute__((noinline)) static void take_once(void) { take_one(); }
+static void partly(long round) {
+  if (round % 5 == 0)
+    take_once();
+  else
+    take_by_choice(round);
+}
+
+// The same for a line.
+// FILTER partly_line: protect.c:[partly-line] <> protect.c:[partly-line]
+static inline void take_in_line(void) {
+  long_way_in(); // [partly-line]
+}
+__attribute__((noinline)) static void line_by_choice(long round) {
+  if (round % 2)
+    take_in_line();
+  else
+    take_in_line();
+}
+__attribute__((noinline)) static void line_once(void) { take_in_line(); }
+static void partly_line(long round) {
+  if (round % 5 == 0)
+    line_once();
+  else
+    line_by_choice(round);
 }
 
 // The argument is not needed any more after optimization.
@@ -355,7 +400,7 @@ static const struct {
     {"step", step_case},  {"unused", unused},       {"promoted", promoted}, {"record", record},     {"second", second},
     {"pointer", pointer}, {"compared", compared},   {"jumped", jumped},     {"continued", continued}, {"chosen", chosen},
     {"tail", tail},       {"unborn", unborn},       {"changed", changed},   {"looped", looped},     {"copied", copied},
-    {"lost", lost},
+    {"lost", lost},       {"partly", partly},       {"partly_line", partly_line},
 };
 
 static void (*run)(long);

@@ -35,19 +35,19 @@ static void thrown(long round) {
   }
 }
 
-// An exception that passes one call of the region and is caught in another: the lock is still given back.
+// An exception that is thrown and caught inside of a function that calls itself; none passes a call of it.
 // FILTER nested: climbing(depth - depth) <> climbing(depth - depth)
 __attribute__((noinline)) static void climbing(int depth, long round) {
   if (depth == 0) {
     objects[0].enter();
     delay();
     objects[0].leave();
-    if (round % 2)
-      throw round;
     return;
   }
   try {
     climbing(depth - 1, round);
+    if (round % 2)
+      throw round;
   } catch (long) {
     operation();
   }
