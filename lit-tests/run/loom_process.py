@@ -149,6 +149,8 @@ class Live:
 
     def controller(self, *command, seconds=60):
         """Runs `covsched loom` for this process: the run itself."""
+        # A program may fail before its engine listens.
+        self.wait_for(lambda: os.path.exists(socket_path(self.pid)), "the engine's socket")
         verb, *rest = command
         command = ["loom", verb, str(self.pid), *rest, "--format", "json"]
         return programs.run(programs.covsched(self.options), *command, seconds=seconds)

@@ -187,6 +187,9 @@ LLVMValueRef cov_insert_marker(LLVMValueRef before, LLVMValueRef hook, LLVMValue
                                const uint64_t *site, LLVMValueRef location);
 /// Where markers at a function's start go: after its first allocas.
 LLVMValueRef cov_entry_point(LLVMValueRef function);
+/// The same, also after what unoptimized code does with its parameters and what debug info says of them first: whatever
+/// stands there may ask for their values.
+LLVMValueRef cov_body_point(LLVMValueRef function);
 /// Where a call's normal successor begins; may split an edge. Null if control does not come there.
 LLVMValueRef cov_point_after(LLVMValueRef call);
 /// The instruction after the landing pad of an invoke; null if it is no landing pad.

@@ -2,6 +2,8 @@
 
 #include "bridge.h"
 #include "llvm-c/Core.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Constants.h"
@@ -10,6 +12,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ModRef.h"
@@ -21,6 +24,39 @@ using namespace llvm;
 using covsched::str;
 
 bool covsched::isInstrumented(const Function &F) { return F.hasFnAttribute(InstrumentedAttribute); }
+
+Instruction *covsched::afterParameters(Function &F) {
+  auto IsLocal = [](const Value *Pointer) {
+    auto *Local = dyn_cast<AllocaInst>(Pointer->stripInBoundsConstantOffsets());
+    return Local && Local->isStaticAlloca();
+  };
+  SmallPtrSet<const Value *, 8> Known;
+  auto IsGiven = [&](const Value *V) { return isa<Argument>(V) || isa<Constant>(V) || Known.count(V); };
+  // Such code is of no line: what the program says itself is not meant.
+  auto IsPart = [&](const Instruction &I) {
+    if (I.getDebugLoc() && I.getDebugLoc()->getLine())
+      return false;
+    if (auto *Store = dyn_cast<StoreInst>(&I))
+      return Store->isSimple() && IsLocal(Store->getPointerOperand()) && IsGiven(Store->getValueOperand());
+    if (auto *Copy = dyn_cast<MemCpyInst>(&I))
+      return !Copy->isVolatile() && IsLocal(Copy->getRawDest()) &&
+             (IsLocal(Copy->getRawSource()) || isa<Argument>(Copy->getRawSource()));
+    if (!isa<CastInst>(I) && !isa<ExtractValueInst>(I) && !isa<GetElementPtrInst>(I))
+      return false;
+    return all_of(I.operands(), [&](const Use &Of) { return IsGiven(Of) || IsLocal(Of); });
+  };
+  auto *Start = unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F))));
+  for (Instruction &I : make_range(Start->getIterator(), F.getEntryBlock().end())) {
+    if (I.isDebugOrPseudoInst() || I.isLifetimeStartOrEnd())
+      continue;
+    if (I.isTerminator() || !IsPart(I))
+      break;
+    Known.insert(&I);
+    if (I.mayWriteToMemory())
+      Start = I.getNextNode();
+  }
+  return Start;
+}
 
 Type *covsched::typeOf(Module &M, CovWord Word) {
   LLVMContext &Context = M.getContext();
@@ -239,6 +275,13 @@ LLVMValueRef cov_entry_point(LLVMValueRef function) {
   while (isa<AllocaInst>(*At))
     ++At;
   return wrap(&*At);
+}
+
+LLVMValueRef cov_body_point(LLVMValueRef function) {
+  Instruction *At = covsched::afterParameters(*unwrap<Function>(function));
+  while (isa<DbgInfoIntrinsic>(At))
+    At = At->getNextNode();
+  return wrap(At);
 }
 
 LLVMValueRef cov_point_after(LLVMValueRef call) {

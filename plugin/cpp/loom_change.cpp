@@ -1,8 +1,9 @@
 // Instruments one function.
 //
-// The entry block keeps the static allocas and is shared; everything after it gets a second, slow copy with slots.
+// The entry block keeps the static allocas and the parameters' stores into them, and is shared; everything after it gets a
+// second, slow copy with slots.
 // ```text
-// entry:    allocas ; [ at != RUNNING -> F.outside ] ; [ byte -> cold ] -> body or body.slow
+// entry:    allocas ; parameters ; [ at != RUNNING -> F.outside ] ; [ byte -> cold ] -> body or body.slow
 // call:     [ at = location ] call -> after
 // after:    [ at = RUNNING ; pending -> reacquire ] ; byte -> cross -> rest.slow ; rest
 // back edge: byte -> cold: check ; byte -> cross -> header.slow ; header
@@ -24,6 +25,7 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ValueMapper.h"
 #include "loom.h"
+#include "shared.h"
 
 using namespace llvm;
 using namespace covsched::loom;
@@ -54,7 +56,7 @@ public:
     bool HasSlots = (Plan.how & COV_LOOM_CLONE) != 0;
     IsCloned = HasSlots && !Unit.has(COV_LOOM_NO_CLONING);
     Entry = &F.getEntryBlock();
-    Body = Entry->splitBasicBlock(unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F)))), "body");
+    Body = Entry->splitBasicBlock(bodyStart(), "body");
     if (Plan.how & COV_LOOM_INLINE_OUTSIDE)
       leaveAtReturns();
     makePlaces();
@@ -129,6 +131,22 @@ private:
     Lines.set(Block, Line, Line);
     (IsCloned ? Slow : Added).push_back(Block);
     return Block;
+  }
+
+  /// Where the copies begin: filters ask for parameters in the first slot, so these are in their places before it.
+  Instruction *bodyStart() {
+    auto *First = unwrap<Instruction>(cov_entry_point(wrap(static_cast<Value *>(&F))));
+    Instruction *Start = covsched::afterParameters(F);
+    // Who keeps the values of variables looks for them in the copies.
+    SmallVector<DbgValueInst *, 8> Said;
+    for (Instruction &I : make_range(First->getIterator(), Start->getIterator()))
+      if (auto *Value = dyn_cast<DbgValueInst>(&I))
+        Said.push_back(Value);
+    for (DbgValueInst *Value : reverse(Said)) {
+      Value->moveBefore(Start);
+      Start = Value;
+    }
+    return Start;
   }
 
   // --- Places -----------------------------------------------------------------------------------------------

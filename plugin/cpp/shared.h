@@ -8,6 +8,7 @@
 
 namespace llvm {
 class Function;
+class Instruction;
 class Module;
 class Type;
 class Use;
@@ -26,6 +27,8 @@ constexpr const char *InstrumentedAttribute = "covsched-instrumented";
 constexpr const char *GuardedAttribute = "covsched-guarded";
 
 bool isInstrumented(const llvm::Function &F);
+/// The first instruction of the entry block behind its allocas and, in unoptimized code, the stores of parameters into them.
+llvm::Instruction *afterParameters(llvm::Function &F);
 /// The type behind a word of the hook table.
 llvm::Type *typeOf(llvm::Module &M, CovWord Word);
 /// Whether code or data that is not done yet uses a synchronizing function's address: see cov_address_used.

@@ -4,6 +4,10 @@
 // knows". Choose: which events on the slow path, and which values that come over from the fast one, can be stored; and by a
 // forward analysis which words are valid at which slot, on all ways. Change: the frame, the stores, the slots.
 //
+// What is declared to be in memory is there all the time, but it has a value only behind its first store (or from where
+// others know its address), and no more from where its life begins anew. Of records only the address is of use: they are
+// always there.
+//
 // From the fast path a value comes over only if the program itself still needs it there, and in a block that only threads
 // that leave the fast path come to: the fast path keeps nothing alive for this and executes nothing more.
 //
@@ -74,6 +78,7 @@ public:
     if (Variables.empty() || uint64_t(Variables.size()) * F.size() > (uint64_t(1) << 24))
       return;
     findCrossings();
+    findAssigned();
     spread();
     change(Visit, Context);
   }
@@ -96,8 +101,9 @@ private:
     DIExpression *How = Said.getExpression();
     auto *Local = dyn_cast_or_null<AllocaInst>(Is);
     bool IsStatic = Local && Local->isStaticAlloca();
+    // A record that the caller made may be an argument.
     if (isa<DbgDeclareInst>(Said))
-      return IsStatic && How->getNumElements() == 0 ? What{Is, true} : What();
+      return (IsStatic || isa_and_nonnull<Argument>(Is)) && How->getNumElements() == 0 ? What{Is, true} : What();
     if (IsStatic && How->getNumElements() == 1 && How->getElement(0) == dwarf::DW_OP_deref)
       return {Is, true};
     if (!Is || How->getNumElements() != 0 || isa<UndefValue>(Is))
@@ -316,6 +322,76 @@ private:
     return Live;
   }
 
+  // Which declared variables have a value, by number. What is not followed (records, arguments) always has.
+
+  /// What an instruction does to a declared variable: gives it a value, or begins its life anew.
+  struct Mark {
+    unsigned Variable;
+    bool Assigns;
+  };
+
+  /// Finds what may assign to a local: stores, and whatever else gets its address.
+  void markUses(AllocaInst &Local, unsigned Number) {
+    SmallVector<Value *, 4> Pointers = {&Local};
+    SmallPtrSet<Value *, 4> Seen;
+    while (!Pointers.empty()) {
+      Value *Pointer = Pointers.pop_back_val();
+      if (!Seen.insert(Pointer).second)
+        continue;
+      for (User *Who : Pointer->users()) {
+        auto *I = dyn_cast<Instruction>(Who);
+        if (!I || isa<LoadInst>(I) || I->isDebugOrPseudoInst())
+          continue;
+        if (isa<GetElementPtrInst>(I) || isa<BitCastInst>(I))
+          Pointers.push_back(I);
+        else if (!I->isLifetimeStartOrEnd())
+          Marks[I].push_back({Number, true});
+        else if (cast<IntrinsicInst>(I)->getIntrinsicID() == Intrinsic::lifetime_start)
+          Marks[I].push_back({Number, false});
+      }
+    }
+  }
+
+  void mark(const Instruction &I, BitVector &Assigned) const {
+    auto Found = Marks.find(&I);
+    if (Found == Marks.end())
+      return;
+    for (const Mark &M : Found->second)
+      M.Assigns ? Assigned.set(M.Variable) : Assigned.reset(M.Variable);
+  }
+
+  /// Which variables have a value at each block's start, on all ways, fast or slow.
+  void findAssigned() {
+    BitVector AtEntry(Variables.size(), true);
+    for (auto &[Number, Where] : Declared)
+      if (auto *Local = dyn_cast_or_null<AllocaInst>(Where); Local && !Local->getAllocatedType()->isAggregateType()) {
+        AtEntry.reset(Number);
+        markUses(*Local, Number);
+      }
+    ReversePostOrderTraversal<Function *> Order(&F);
+    DenseMap<const BasicBlock *, BitVector> Out;
+    for (bool Changed = true; Changed;) {
+      Changed = false;
+      for (BasicBlock *Block : Order) {
+        BitVector Now = AtEntry;
+        if (Block != &F.getEntryBlock()) {
+          Now.set();
+          for (BasicBlock *Pred : predecessors(Block))
+            if (auto Known = Out.find(Pred); Known != Out.end())
+              Now &= Known->second;
+        }
+        AssignedAtStart[Block] = Now;
+        for (Instruction &I : *Block)
+          mark(I, Now);
+        auto [At, New] = Out.try_emplace(Block, Now);
+        if (!New && At->second == Now)
+          continue;
+        At->second = Now;
+        Changed = true;
+      }
+    }
+  }
+
   /// What an event of the slow path does to the valid words; true if it is to be a store.
   bool apply(const Event &E, BitVector &Valid) const {
     bool IsStored = E.Is.Is && isThereAt(*E.Is.Is, *E.At);
@@ -374,15 +450,25 @@ private:
       if (!isSlow(&Block))
         continue;
       BitVector Valid = AtStart[&Block];
+      auto Start = AssignedAtStart.find(&Block);
+      // No way leads to the block.
+      if (Start == AssignedAtStart.end())
+        continue;
+      BitVector Assigned = Start->second;
       auto Said = Events.find(&Block);
       const Event *Next = Said == Events.end() ? nullptr : Said->second.begin();
       const Event *End = Said == Events.end() ? nullptr : Said->second.end();
       for (Instruction &I : Block) {
         for (; Next != End && Next->At == &I; ++Next)
           apply(*Next, Valid);
+        mark(I, Assigned);
         if (isSlot(I)) {
-          AtSlots.push_back({cast<CallInst>(&I), Valid});
-          Useful |= Valid;
+          BitVector Here = Valid;
+          for (auto &[Number, Where] : Declared)
+            if (!Assigned.test(Number))
+              Here.reset(wordOf(Number, true));
+          AtSlots.push_back({cast<CallInst>(&I), Here});
+          Useful |= Here;
         }
       }
     }
@@ -460,7 +546,8 @@ private:
   MapVector<unsigned, Value *> Declared;
   MapVector<BasicBlock *, SmallVector<Event, 8>> Events;
   MapVector<BasicBlock *, SmallVector<Crossing, 8>> Crossings;
-  DenseMap<const BasicBlock *, BitVector> AtStart;
+  DenseMap<const BasicBlock *, BitVector> AtStart, AssignedAtStart;
+  DenseMap<const Instruction *, SmallVector<Mark, 1>> Marks;
 };
 
 }  // namespace

@@ -11,12 +11,15 @@
 //! - be *out of its loop*: its line's code is in a loop that the access is not in any more;
 //! - be *several at once*: a vector, a block of memory, where the line was one element in a loop;
 //! - be *outside*: done before the region is entered, or after it is left;
-//! - be *torn* from another: the region is left and entered again between the two, though it was not before.
+//! - be *torn* from another: the region is left and entered again between the two, though it was not before;
+//! - be in an inlined copy that has no line any more ([`vanished`]).
 //!
 //! # What is not seen
 //! Code that optimization found to be dead is not told from code that was moved where it is conditional and not the
 //! function itself but an inlined copy: it is taken for dead. Accesses through different expressions are not known to be the
 //! same place. Calls of libraries that are only computations are not looked at.
+
+mod vanished;
 
 use super::loops;
 use super::table::{
@@ -114,7 +117,11 @@ pub fn reasons(table: &UnitTable, scope: Scope<'_>) -> Vec<Reason> {
         return vec![];
     }
     let Some(originals) = &table.original else {
-        return vec![Reason::Unknown { unit: table.unit.clone() }];
+        // Nothing is said of units in which nothing was found.
+        return match scope.functions {
+            [] => vec![],
+            _ => vec![Reason::Unknown { unit: table.unit.clone() }],
+        };
     };
     let by_name: HashMap<Text, &OriginalFunction> =
         originals.iter().map(|function| (function.name, function)).collect();
@@ -135,6 +142,7 @@ pub fn reasons(table: &UnitTable, scope: Scope<'_>) -> Vec<Reason> {
             pair.compare(&mut found);
         }
     }
+    vanished::find(table, &by_name, scope, &mut found);
     found.into_iter().collect()
 }
 
@@ -385,11 +393,7 @@ impl Pair<'_> {
             .filter(|access| self.after.line(access).is_some_and(is_line))
             .collect();
         if kind == AccessKind::Call {
-            // Anything inlined there is what the call did.
-            let is_there =
-                on_line.iter().any(|access| access.kind == AccessKind::Call || !self.after.is_own(access))
-                    || self.has_inlined_code(line);
-            if !is_there {
+            if !self.is_called(line) {
                 for access in group {
                     if !self.is_done_before(access) && !self.may_be_dead(access) {
                         found.insert(Reason::Gone(self.at(access, line)));
@@ -441,6 +445,16 @@ impl Pair<'_> {
         if is_less_deep || depth < deepest.min(most.depth) {
             found.insert(Reason::OutOfLoop(self.at(most, line)));
         }
+    }
+
+    /// Whether the line calls anything, or has the code of what it called.
+    fn is_called(&self, line: Line) -> bool {
+        let is_line = |other: Line| (other.file, other.line) == (line.file, line.line);
+        let on_line =
+            self.after.accesses.iter().filter(|access| self.after.line(access).is_some_and(is_line));
+        // Anything inlined there is what the call did.
+        on_line.into_iter().any(|access| access.kind == AccessKind::Call || !self.after.is_own(access))
+            || self.has_inlined_code(line)
     }
 
     fn has_inlined_code(&self, line: Line) -> bool {

@@ -143,7 +143,7 @@ fn apply_to_function<'m>(
     let enter = declarations.marker(if role == Role::Main { MAIN_ENTER } else { THREAD_ENTER })?;
     let exit = declarations.marker(THREAD_EXIT)?;
     let place = plan.function.as_place();
-    let outermost = plan.function.entry_point().insert_marker(enter, None, Some(site), place);
+    let outermost = plan.function.body_point().insert_marker(enter, None, Some(site), place);
     for &(ret, site) in &plan.exits {
         ret.insert_marker(exit, Some(outermost), Some(site), ret);
     }
@@ -165,7 +165,7 @@ fn mark_derived_calls<'m>(
     if lands || !plan.returns_twice.is_empty() {
         let depth = declarations.marker(DERIVED_DEPTH)?;
         let place = plan.function.as_place();
-        let base = plan.function.entry_point().insert_marker(depth, None, None, place);
+        let base = plan.function.body_point().insert_marker(depth, None, None, place);
         let mut landings: HashSet<Inst<'m>> = HashSet::new();
         for call in plan.derived_calls.iter().filter(|call| call.is_invoke) {
             if let Some(point) = call.inst.landing_point().filter(|&point| landings.insert(point)) {

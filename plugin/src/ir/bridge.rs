@@ -514,6 +514,7 @@ extern "C" {
         location: LLVMValueRef,
     ) -> LLVMValueRef;
     pub(crate) fn cov_entry_point(function: LLVMValueRef) -> LLVMValueRef;
+    pub(crate) fn cov_body_point(function: LLVMValueRef) -> LLVMValueRef;
     pub(crate) fn cov_point_after(call: LLVMValueRef) -> LLVMValueRef;
     pub(crate) fn cov_landing_point(invoke: LLVMValueRef) -> LLVMValueRef;
     pub(crate) fn cov_make_wrapper(

@@ -435,6 +435,12 @@ impl<'m> Function<'m> {
         Inst(unsafe { bridge::cov_entry_point(self.0) }, PhantomData)
     }
 
+    /// The same, also behind what unoptimized code does with its parameters.
+    pub fn body_point(self) -> Inst<'m> {
+        // SAFETY: see above.
+        Inst(unsafe { bridge::cov_body_point(self.0) }, PhantomData)
+    }
+
     /// Moves allocas of constant size to its head, so that the entry block can be split.
     pub fn gather_allocas(self) {
         // SAFETY: see above.

@@ -195,6 +195,21 @@ impl<'g, 'a> Maker<'g, 'a> {
             });
             covered.functions.push(place.function);
         }
+        // Where nothing of it was found, it may have been all the same: in code that has no line any more.
+        let everywhere: BTreeSet<(&str, u32)> = slots()
+            .map(|slot| (graph.place(graph.function_of(slot.point)).unit, slot.line))
+            .map(|(unit, line)| (graph.text(unit, line.file), line.line))
+            .collect();
+        for (unit, linked) in graph.program.units.iter().enumerate() {
+            let is_named = |text: &String| match function {
+                Some(names) => names.contains(text.as_str()),
+                None => everywhere.iter().any(|(file, _)| file == text),
+            };
+            if !units.contains_key(&unit) && linked.table.strings.iter().any(is_named) {
+                let none = Covered { unit, functions: vec![], function: None, lines: vec![], range: None };
+                units.insert(unit, none);
+            }
+        }
         for (&unit, covered) in &mut units {
             let strings = &graph.program.units[unit].table.strings;
             let chains = &graph.program.units[unit].table.chains;
@@ -202,7 +217,12 @@ impl<'g, 'a> Maker<'g, 'a> {
                 .and_then(|names| strings.iter().position(|text| names.contains(text.as_str())))
                 .map(|text| text as u32);
             let own = slots().filter(|slot| graph.place(graph.function_of(slot.point)).unit == unit);
-            let named: BTreeSet<(u32, u32)> = own.map(|slot| (slot.line.file, slot.line.line)).collect();
+            let mut named: BTreeSet<(u32, u32)> = own.map(|slot| (slot.line.file, slot.line.line)).collect();
+            if covered.functions.is_empty() {
+                let text = |file: &str| strings.iter().position(|text| text == file);
+                named =
+                    everywhere.iter().filter_map(|&(file, line)| Some((text(file)? as u32, line))).collect();
+            }
             let between = inside.iter().filter(|&&id| functions.contains(&graph.function_of(id)));
             let between = between.filter(|&&id| graph.place(graph.function_of(id)).unit == unit);
             let mut lines: BTreeSet<(u32, u32)> = between
@@ -470,12 +490,31 @@ impl<'g, 'a> Maker<'g, 'a> {
         inside: &[Vec<u8>],
         reached: &Reached,
     ) -> bool {
-        if region.is_function {
-            return false;
-        }
         let graph = self.graph();
         let entries = region.entry_points();
         let entered = |bit: u8, states: &[u8]| entries.iter().any(|&id| states[id as usize] & bit != 0);
+        if region.is_function {
+            // A call that an exception passes has no slot to give back at, and where that lands the region goes on.
+            let functions: HashSet<FunctionId> = entries.iter().map(|&id| graph.function_of(id)).collect();
+            let is_passed = |id: PointId| {
+                matches!(graph.point(id).kind, PointKind::Unwind)
+                    && functions.contains(&graph.function_of(id))
+                    && graph.before(id).iter().any(|&b| matches!(graph.point(b).kind, PointKind::Call { .. }))
+            };
+            let lands = |id: PointId| matches!(graph.point(id).kind, PointKind::Landing);
+            let is_inside = |id: PointId| inside[index][id as usize] != 0;
+            let any = |what: &dyn Fn(PointId) -> bool| {
+                (0..inside[index].len() as PointId).any(|id| is_inside(id) && what(id))
+            };
+            if entered(DOWN, &inside[index]) && any(&is_passed) && any(&lands) {
+                self.warn(
+                    region.span,
+                    "the function calls itself, and an exception may pass one of its calls and be caught in another: \
+                     it may be held too long",
+                );
+            }
+            return false;
+        }
         let again = entered(OUT, &inside[index]);
         let recursive = entered(DOWN, &inside[index]);
         let exits: HashSet<PointId> = region.exit_points().into_iter().collect();

@@ -11,7 +11,7 @@ use super::names::{
 };
 use super::Options;
 use crate::loom::filter::tree::{Event, Name};
-use crate::loom::filter::Diagnostic;
+use crate::loom::filter::{Diagnostic, Span};
 use crate::loom::graph::{FunctionId, Graph, PointId};
 use crate::loom::table::{Line, PointKind, UnitTable};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -145,6 +145,7 @@ impl<'g, 'a> Finder<'g, 'a> {
         if places.entering.is_empty() {
             return Err(self.no_code(event, &files));
         }
+        self.check_tail_calls(event.span, &format!("{}:{}", event.file, event.line), &places)?;
         Ok(places)
     }
 
@@ -283,8 +284,28 @@ impl<'g, 'a> Finder<'g, 'a> {
             let message = format!("`{}` has no code of its own", name.text);
             return Err(Diagnostic::error(self.source, name.span, message));
         }
+        self.check_tail_calls(name.span, &name.text, &places)?;
         places.identity = names.iter().copied().collect::<Vec<_>>().join(" ");
         Ok((places, names))
+    }
+
+    /// Nothing can stand between a call that takes its caller's place and the return: the last slot is before the call.
+    fn check_tail_calls(&self, span: Span, what: &str, places: &Places) -> Result<(), Diagnostic> {
+        let graph = self.graph;
+        let is_before_call = |slot: &&SlotAt| {
+            let (function, point) = (graph.function_of(slot.point), graph.point(slot.point));
+            let chains = &self.table(graph.place(function).unit).chains;
+            let is_call = |id: PointId| matches!(graph.point(id).kind, PointKind::Call { .. });
+            chains[point.chain as usize].is_empty() && graph.next(slot.point).any(is_call)
+        };
+        let Some(slot) = places.leaving.iter().find(is_before_call) else { return Ok(()) };
+        let function = graph.function_of(slot.point);
+        let name = self.shown(graph.text(graph.place(function).unit, graph.function(function).name));
+        let message = format!(
+            "`{what}` ends in a call that takes the place of `{name}` (musttail): it would count as left before that call"
+        );
+        Err(Diagnostic::error(self.source, span, message)
+            .with_help("name the called function as well, or instead"))
     }
 
     /// The first slots of a function, and those before it returns or is unwound.
@@ -306,7 +327,15 @@ impl<'g, 'a> Finder<'g, 'a> {
             .filter(|&id| matches!(graph.point(id).kind, PointKind::Return | PointKind::Unwind))
             .collect::<Vec<_>>();
         let first = slots_next_to(graph, &[place.first], |id| graph.next(id).collect());
-        let last = slots_next_to(graph, &ends, |id| graph.before(id).to_vec());
+        // A call that an exception passes has no slot behind it: where that lands, the region is left. The slots before
+        // the call are in the region.
+        let last = slots_next_to(graph, &ends, |id| {
+            let passed = |before: &PointId| {
+                matches!(graph.point(id).kind, PointKind::Unwind)
+                    && matches!(graph.point(*before).kind, PointKind::Call { .. })
+            };
+            graph.before(id).iter().copied().filter(|before| !passed(before)).collect()
+        });
         places
             .entering
             .extend(first.into_iter().map(|point| SlotAt { point, line: line(graph.point(point).chain) }));

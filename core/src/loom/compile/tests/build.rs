@@ -10,7 +10,9 @@
 //!   @7 call! pthread_create start=f
 //!   @7 if E                    goes on, or to E
 //!   @8 loop L                  a back edge
+//!   @- call inner              of no line
 //!   goto L | return | unwind | stop | landing
+//!   O: @6 out                  where an exception leaves the function that passes a call of this line: no slot
 //! ```
 //! A slot is put on every edge between different lines, behind the entry and before returns.
 
@@ -132,7 +134,7 @@ impl Unit {
             let mut chain = nodes.last().expect("the entry").chain.clone();
             if let Some(rest) = text.strip_prefix('@') {
                 let (lines, rest) = rest.split_once(' ').unwrap_or((rest, "nop"));
-                chain = self.parse_chain(lines, name);
+                chain = if lines == "-" { vec![] } else { self.parse_chain(lines, name) };
                 text = rest;
             }
             let words: Vec<&str> = text.split_whitespace().collect();
@@ -155,6 +157,7 @@ impl Unit {
                     nodes.push(Node { kind: PointKind::Unwind, chain: vec![], next: vec![] });
                 }
                 ["stop"] => plain(PointKind::Stop, vec![]),
+                ["out"] => plain(PointKind::Unwind, vec![]),
                 [call @ ("call" | "call!"), callee, rest @ ..] => {
                     let target = match callee.strip_prefix('*') {
                         Some(shape) => Target::Shape(shape.parse().expect("a shape")),

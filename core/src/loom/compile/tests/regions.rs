@@ -41,6 +41,40 @@ fn exceptions_and_longjmp_leave_regions() {
     let compiled = compiled(&thrown, "middle <> middle");
     // The exception passes middle without a slot; it lands in main.
     assert_eq!(sites(&compiled), ["leave after main:1", "lock before middle:10", "unlock after middle:11"]);
+    // Before a call that may throw, the region goes on.
+    let passed = program(
+        "unit x.cc
+         fn main
+           @1 call region unwind=P
+           @2 return
+           P: @3 landing
+           @4 return
+         fn region
+           @10 nop
+           @11 call! usleep unwind=O
+           @12 return
+           O: @11 out",
+    );
+    let compiled = super::compiled(&passed, "region <> region");
+    assert_eq!(sites(&compiled), ["leave after main:1", "lock before region:10", "unlock after region:12"]);
+    // What an exception passes inside of the region is not given back.
+    let climbing = program(
+        "unit x.cc
+         fn main
+           @1 call climb
+           @2 return
+         fn climb
+           @10 if D
+           @11 call! may_throw unwind=O
+           @16 return
+           D: @12 call climb unwind=P
+           @13 return
+           P: @14 landing
+           @15 return
+           O: @11 out",
+    );
+    let compiled = super::compiled(&climbing, "climb <> climb");
+    assert!(warnings(&compiled)[0].ends_with("it may be held too long"), "{:?}", warnings(&compiled));
     let jumping = program(
         "unit x.c
          fn main
@@ -58,6 +92,27 @@ fn exceptions_and_longjmp_leave_regions() {
     );
     let compiled = super::compiled(&jumping, "{x.c:3; x.c:3} <> {x.c:3; x.c:3}");
     assert_eq!(sites(&compiled), ["leave after main:1", "lock before main:3", "unlock after main:3"]);
+}
+
+#[test]
+fn a_call_that_takes_its_callers_place_ends_no_region() {
+    // The slot before such a call is the function's last.
+    let tail = program(
+        "unit x.c
+         fn main
+           @1 call wrapper
+           @2 return
+         fn wrapper
+           @10 nop
+           @- call inner
+           @- return
+         fn inner
+           @20 return",
+    );
+    for filter in ["wrapper <> wrapper", "x.c:10 <> x.c:10"] {
+        let said = refused(&tail, filter);
+        assert!(said.contains("(musttail)"), "{said}");
+    }
 }
 
 #[test]
