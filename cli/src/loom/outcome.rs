@@ -154,6 +154,10 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
             "it was called from code that was compiled without --loom, inside of what the filter is about",
             "try again, or compile that code with --loom",
         ),
+        wire::AT_BIRTH => (
+            "it was created before an event of the order, and may come to one that counts with that",
+            "try again; a thread that never comes to code compiled with --loom should be created elsewhere",
+        ),
         _ => ("its state is not known to this covsched", "use the covsched that the process was built with"),
     };
     (why.to_owned(), advice.to_owned())

@@ -213,6 +213,9 @@ unsafe fn begin(outer: *mut Outer, is_handler: bool) {
     };
     member.push_outer(from, outer as usize, is_handler);
     protocol::reacquire(&GATE, member, from);
+    if !is_handler {
+        member.has_entered();
+    }
 }
 
 /// The end of both.

@@ -11,7 +11,7 @@ use core::cell::UnsafeCell;
 use core::mem::size_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use covsched_core::loom::abi::Unit;
+use covsched_core::loom::abi::{Unit, LOCATION_MARKS};
 use covsched_core::loom::plan::{
     ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE,
     CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK,
@@ -157,6 +157,9 @@ impl Filter {
         for place in self.unsafe_at() {
             if place.location >= unit(place.unit)?.location_count {
                 return Err("the plan names a location that is not there");
+            }
+            if place.marks > LOCATION_MARKS.into() {
+                return Err("the plan says something of a location that is not known");
             }
         }
         let constraints = self.constraints();

@@ -1,7 +1,7 @@
 //! Loom: execution filters in this process (Wu, Ch. 5). core's `loom::abi` says what instrumented code does; this is the rest.
 //!
 //! - [`words`], [`entry`]: the symbols that instrumented code uses
-//! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`units`]: what was compiled with loom
+//! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`birth`]: those to come; [`units`]: what was compiled with loom
 //! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`]), [`holdings`], [`alone`], [`wait`], [`expression`]
 //! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both
 //! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
@@ -14,6 +14,7 @@
 //! In this order: `update::ROUND`, an object table's, the members', [`CONTROL`], the units'. All with signals blocked.
 
 mod alone;
+pub mod birth;
 mod block;
 mod clients;
 mod engine;

@@ -3,6 +3,17 @@
 //! An update first makes everything that it needs. Then come rounds: threads are asked to pause where it is safe, and when all have,
 //! cells and switches change; if that takes too long, all go on for a while, and the next round has more time. A thread in a
 //! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends.
+//!
+//! # Locks
+//! A thread that paused with a lock of the program, or of a filter, keeps those out who want it, and they may have to get on first.
+//! So when nothing gets better, those who may hold something go on ([`protocol::GO_ON`]), and pause where they do not, while all others
+//! stay.
+//!
+//! # Removal
+//! What is unsafe is unsafe for a filter that comes: a thread must not release what it has not taken, or count as an event
+//! whose partner has happened before. A filter that goes takes its locks and semaphores with it, and what threads hold of
+//! them ([`holdings::purge`]); who waits for it goes on. So it can go wherever threads are: they only must not be in the
+//! middle of one of its operations. Replaced, the new one's places count.
 
 use super::block::{self, Block, Retired};
 use super::filter::{Filter, BROKEN, GONE};
@@ -15,7 +26,7 @@ use crate::sys;
 use core::mem::size_of;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use covsched_core::loom::abi::{LOCATION_SAFE, LOCATION_UNSAFE, SWITCH_SLOW};
+use covsched_core::loom::abi::{LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
 /// Held in a round; a fork waits for it.
@@ -111,7 +122,7 @@ impl Installed {
         // SAFETY: lists are made of installed filters.
         let cells = unsafe { make_lists(self.all().filter(is_in).chain(added))? };
         let old = self.cells;
-        let mut evacuation = Evacuation { added, removed, in_the_way };
+        let mut evacuation = Evacuation { added, in_the_way };
         // All of it while the round lasts: a forked child finds the whole change, or nothing of it.
         let outcome = evacuation.run(|| {
             if let Some(removed) = removed {
@@ -280,16 +291,17 @@ unsafe fn for_each_cell(block: *mut Block, body: impl FnMut(&CellList)) {
 
 struct Evacuation<'a> {
     added: Option<&'static Filter>,
-    removed: Option<&'static Filter>,
     in_the_way: &'a mut InTheWay,
 }
 
 /// Nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
-/// How long nothing may get better in the first round, and in the longest.
+/// How long the first round takes in which nothing gets better, and the longest.
 const ROUND_TIME: (u64, u64) = (20 * MILLISECOND, 200 * MILLISECOND);
-/// How long threads run between rounds.
-const BETWEEN: (u64, u64) = (MILLISECOND, 50 * MILLISECOND);
+/// How long nothing may get better before those who may hold a lock go on, or stay again; twice as long each time.
+const STALL_TIME: u64 = 2 * MILLISECOND;
+/// How long threads run between rounds, at most: threads in step must not be so each time.
+const BETWEEN: (u64, u64) = (MILLISECOND, 20 * MILLISECOND);
 
 impl Evacuation<'_> {
     /// Rounds until all are paused, then `update`.
@@ -298,21 +310,21 @@ impl Evacuation<'_> {
         let (mut limit, mut between) = (ROUND_TIME.0, BETWEEN.0);
         units::forget_unloaded();
         members::forget_vanished();
-        self.mark(LOCATION_UNSAFE);
+        self.mark(true);
         let mut tries = 0;
         let is_done = loop {
             tries += 1;
             ROUND.acquire();
             with_control(|| {
                 units::set_waiting(true);
-                GATE.request(protocol::UPDATE);
+                GATE.request(protocol::UPDATE, 0);
             });
             let is_empty = self.wait_until_empty(limit);
             let waited = sys::monotonic_nanoseconds() - begun;
             let is_last = tries >= SETTINGS.tries() || waited > SETTINGS.patience();
             if is_empty {
                 update();
-                self.mark(LOCATION_SAFE);
+                self.mark(false);
                 resume();
                 break true;
             }
@@ -324,39 +336,60 @@ impl Evacuation<'_> {
                         self.in_the_way.add(described);
                     }
                 });
-                self.mark(LOCATION_SAFE);
+                self.mark(false);
             }
             resume();
             if is_last {
                 break false;
             }
             members::forget_vanished();
-            sys::sleep_nanoseconds(between as u32);
+            let part = covsched_core::hash::mix(sys::monotonic_nanoseconds()) % between;
+            sys::sleep_nanoseconds((between / 4 + part * 3 / 4) as u32);
             limit = (limit * 2).min(ROUND_TIME.1);
             between = (between * 2).min(BETWEEN.1);
         };
         Outcome { tries, is_done }
     }
 
-    /// Sets the bytes of all locations that are not safe.
-    fn mark(&self, mark: u8) {
-        // A filter that broke does nothing: it can be taken out anywhere.
-        let removed = self.removed.filter(|filter| filter.is_active() || mark == LOCATION_SAFE);
-        for filter in self.added.into_iter().chain(removed) {
-            for place in filter.unsafe_at() {
-                // SAFETY: a registered unit; a checked number.
-                let bytes = unsafe { units::locations(filter.unit(place.unit)) };
-                bytes[place.location as usize].store(mark, Ordering::Release);
-            }
+    /// Sets, or clears, the bytes of all locations that matter.
+    fn mark(&self, is_set: bool) {
+        let Some(filter) = self.added else { return };
+        for place in filter.unsafe_at() {
+            // SAFETY: a registered unit; a checked number.
+            let bytes = unsafe { units::locations(filter.unit(place.unit)) };
+            let mark = if is_set { place.marks as u8 } else { LOCATION_SAFE };
+            bytes[place.location as usize].store(mark, Ordering::Release);
         }
     }
 
-    /// Whether all threads came to be at safe places in time: the limit is how long nothing may change for the better. Threads that
-    /// only need a processor would not get it any sooner if all went on.
+    /// Whether all threads came to be at safe places in time.
     fn wait_until_empty(&self, limit: u64) -> bool {
+        let end = sys::monotonic_nanoseconds() + limit;
+        let (mut stall, mut goes_on) = (STALL_TIME, false);
+        loop {
+            let is_empty = self.watch(stall, limit);
+            if is_empty && !goes_on {
+                return true;
+            }
+            if !is_empty && sys::monotonic_nanoseconds() > end {
+                return false;
+            }
+            if goes_on {
+                with_control(|| GATE.request(protocol::UPDATE, protocol::GO_ON));
+                stall *= 2;
+            } else {
+                with_control(|| GATE.change(protocol::GO_ON, 0));
+            }
+            goes_on = !goes_on;
+        }
+    }
+
+    /// Waits until nobody is in the way, or nothing has changed for the better for so long: threads that only need a
+    /// processor would not get it any sooner if all went on.
+    fn watch(&self, stall: u64, limit: u64) -> bool {
         const MOST_LIMITS: u64 = 5;
         let begun = sys::monotonic_nanoseconds();
-        let (mut end, mut fewest, mut looks) = (begun + limit, usize::MAX, 0);
+        let (mut end, mut fewest, mut looks) = (begun + stall, usize::MAX, 0);
         loop {
             let mut in_the_way = 0;
             members::for_each(|member| in_the_way += usize::from(!is_out_of_the_way(member)));
@@ -369,7 +402,7 @@ impl Evacuation<'_> {
                 let now = sys::monotonic_nanoseconds();
                 if in_the_way < fewest {
                     fewest = in_the_way;
-                    end = (now + limit).min(begun + MOST_LIMITS * limit);
+                    end = (now + stall).min(begun + MOST_LIMITS * limit);
                 }
                 if now > end {
                     return false;
@@ -387,7 +420,7 @@ fn is_out_of_the_way(member: &'static Member) -> bool {
 fn resume() {
     with_control(|| {
         units::set_waiting(words::PENDING.load(Ordering::Relaxed) & protocol::ALONE != 0);
-        GATE.change(0, protocol::UPDATE);
+        GATE.change(0, protocol::UPDATE | protocol::GO_ON);
     });
     ROUND.release();
 }
