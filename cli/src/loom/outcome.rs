@@ -138,8 +138,8 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
              request's function: `thread FUNCTION`",
         ),
         wire::AT_SLOT => (
-            "it waits for another filter's lock or semaphore, inside of what this change is about",
-            "remove that filter first (`covsched loom ls` shows who waits), or try again",
+            "it waits for the lock or semaphore of a filter that is installed, inside of what the new one is about",
+            "remove the filter that it waits for first (`covsched loom ls` shows which has waits), or try again",
         ),
         wire::AT_NOWHERE => (
             "it ran all the time without coming to a place where it can pause: a long computation without loops that \

@@ -47,6 +47,8 @@ pub const AT: &str = "covsched_loom_at";
 pub const PENDING: &str = "covsched_loom_pending";
 /// `void (ptr first_unit, ptr after_last_unit)`: from one constructor a linked object.
 pub const REGISTER: &str = "covsched_loom_register";
+/// `void (ptr first_unit, ptr after_last_unit)`: from its destructor, when it is unloaded or the process ends.
+pub const UNREGISTER: &str = "covsched_loom_unregister";
 /// `void (ptr location)`, preserve_all: at an entry or back edge.
 pub const CHECK: &str = "covsched_loom_check";
 /// `void (ptr location)`, preserve_all: after a call that may have blocked. [`AT`] is [`AT_RUNNING`] again.

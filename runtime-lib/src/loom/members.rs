@@ -315,7 +315,7 @@ impl Member {
     }
 
     /// Where it was created, if it has not got on from there and must.
-    fn unsafe_birth(&self) -> Option<usize> {
+    pub fn unsafe_birth(&self) -> Option<usize> {
         let born = self.born.load(Ordering::Acquire);
         // SAFETY: 0, or a location byte that stays for as long as it is noted here.
         (born != 0 && unsafe { marks_at(born) } & LOCATION_UNSAFE_BIRTH != 0).then_some(born)

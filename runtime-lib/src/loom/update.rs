@@ -297,9 +297,9 @@ struct Evacuation<'a> {
 /// Nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
 /// How long the first round takes in which nothing gets better, and the longest.
-const ROUND_TIME: (u64, u64) = (20 * MILLISECOND, 200 * MILLISECOND);
-/// How long nothing may get better before those who may hold a lock go on, or stay again; twice as long each time.
-const STALL_TIME: u64 = 2 * MILLISECOND;
+const ROUND_TIME: (u64, u64) = (50 * MILLISECOND, 200 * MILLISECOND);
+/// How long nothing may get better before those who may hold a lock go on, and then before they stay again; twice as long each time.
+const STALL_TIME: (u64, u64) = (MILLISECOND, 8 * MILLISECOND);
 /// How long threads run between rounds, at most: threads in step must not be so each time.
 const BETWEEN: (u64, u64) = (MILLISECOND, 20 * MILLISECOND);
 
@@ -367,7 +367,7 @@ impl Evacuation<'_> {
         let end = sys::monotonic_nanoseconds() + limit;
         let (mut stall, mut goes_on) = (STALL_TIME, false);
         loop {
-            let is_empty = self.watch(stall, limit);
+            let is_empty = self.watch(if goes_on { stall.1 } else { stall.0 }, limit);
             if is_empty && !goes_on {
                 return true;
             }
@@ -376,7 +376,7 @@ impl Evacuation<'_> {
             }
             if goes_on {
                 with_control(|| GATE.request(protocol::UPDATE, protocol::GO_ON));
-                stall *= 2;
+                stall = (stall.0 * 2, stall.1 * 2);
             } else {
                 with_control(|| GATE.change(protocol::GO_ON, 0));
             }
@@ -412,8 +412,9 @@ impl Evacuation<'_> {
     }
 }
 
+/// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
 fn is_out_of_the_way(member: &'static Member) -> bool {
-    protocol::released_at(member).is_some_and(|at| member.is_safe(at))
+    member.unsafe_birth().is_none() && protocol::released_at(member).is_some_and(|at| member.is_safe(at))
 }
 
 /// All go on.

@@ -128,6 +128,12 @@ impl Worker {
     fn is_safe(&self, location: usize) -> bool {
         location != UNSAFE && self.born.load(Ordering::Acquire) != UNSAFE
     }
+
+    /// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
+    fn is_away(&self) -> bool {
+        self.born.load(Ordering::Acquire) != UNSAFE
+            && protocol::released_at(self).is_some_and(|at| self.is_safe(at))
+    }
 }
 
 impl Member for Worker {
@@ -156,8 +162,9 @@ fn come_back(world: &World, worker: &Worker, location: usize) {
 
 fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
     world.request(bit, 0);
-    let is_away = |worker: &Arc<Worker>| {
-        protocol::released_at(&**worker).is_some_and(|at| bit == ALONE || worker.is_safe(at))
+    let is_away = |worker: &Arc<Worker>| match bit {
+        ALONE => protocol::released_at(&**worker).is_some(),
+        _ => worker.is_away(),
     };
     while !workers.iter().all(is_away) {
         thread::yield_now();
@@ -263,8 +270,7 @@ fn unsafe_ground_is_left_before_the_update() {
 
 /// As [`update`]; who holds something may go on for as long as somebody is in the way.
 fn update_with_locks(world: &World, workers: &[Arc<Worker>]) {
-    let is_away =
-        |worker: &Arc<Worker>| protocol::released_at(&**worker).is_some_and(|at| worker.is_safe(at));
+    let is_away = |worker: &Arc<Worker>| worker.is_away();
     world.request(UPDATE, 0);
     while !workers.iter().all(is_away) {
         world.change(GO_ON, 0);
