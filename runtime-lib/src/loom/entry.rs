@@ -249,3 +249,9 @@ unsafe extern "C" fn register(first: *const Unit, after: *const Unit) {
     }
     super::registered();
 }
+
+/// Its destructor.
+#[export_name = "covsched_loom_unregister"]
+unsafe extern "C" fn unregister(first: *const Unit, after: *const Unit) {
+    super::unload(first, after);
+}

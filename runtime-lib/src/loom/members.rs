@@ -222,6 +222,7 @@ fn make_key() -> Option<pthread_key_t> {
             found = key + 1;
             END_KEY.store(found, Ordering::Release);
             super::fork::start();
+            super::watch_exit();
         }
     }
     MAKING.release();

@@ -24,27 +24,50 @@ use super::{alone, holdings, units, with_control, words, GATE, SETTINGS};
 use crate::lock::Lock;
 use crate::sys;
 use core::mem::size_of;
-use core::ptr::null_mut;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use covsched_core::loom::abi::{LOCATION_SAFE, SWITCH_SLOW};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use covsched_core::loom::abi::{Unit, LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
 /// Held in a round; a fork waits for it.
 pub static ROUND: Lock = Lock::new();
 
+/// Runs `body` while no update is in a round, and no unit goes.
+pub fn in_round<R>(body: impl FnOnce() -> R) -> R {
+    let mask = sys::block_signals();
+    ROUND.acquire();
+    let result = body();
+    ROUND.release();
+    sys::restore_signals(mask);
+    result
+}
+
 /// A cell and the list that it gets.
-#[derive(Clone, Copy)]
 struct CellList {
-    cell: &'static AtomicUsize,
+    /// Null: its unit was unloaded.
+    cell: AtomicPtr<AtomicUsize>,
     list: *const List,
 }
 
-/// Everything that is installed. The engine's.
+impl CellList {
+    fn set(&self, list: *const List) {
+        // SAFETY: a cell of a unit that is there, since this is a round.
+        if let Some(cell) = unsafe { self.cell.load(Ordering::Relaxed).as_ref() } {
+            cell.store(list as usize, Ordering::Release);
+        }
+    }
+}
+
+/// Everything that is installed. The engine's; what is atomic changes in rounds, and a thread that unloads units looks there.
 pub struct Installed {
     /// Filters, newest first, those that were expelled too.
-    pub filters: *mut Filter,
+    filters: AtomicPtr<Filter>,
+    /// A filter that is to come.
+    adding: AtomicPtr<Filter>,
     /// What is in the cells: a block that begins with its number of [`CellList`]s.
-    cells: *mut Block,
+    cells: AtomicPtr<Block>,
+    /// What is to be there.
+    coming: AtomicPtr<Block>,
     retired: Retired,
     last_id: u32,
 }
@@ -86,12 +109,21 @@ impl InTheWay {
 impl Installed {
     /// Nothing.
     pub const fn new() -> Self {
-        Installed { filters: null_mut(), cells: null_mut(), retired: Retired::new(), last_id: 0 }
+        const NOTHING: AtomicPtr<Block> = AtomicPtr::new(null_mut());
+        const NONE: AtomicPtr<Filter> = AtomicPtr::new(null_mut());
+        Installed {
+            filters: NONE,
+            adding: NONE,
+            cells: NOTHING,
+            coming: NOTHING,
+            retired: Retired::new(),
+            last_id: 0,
+        }
     }
 
     /// All filters, newest first.
     pub fn all(&self) -> impl Iterator<Item = &'static Filter> + Clone {
-        let mut next = self.filters;
+        let mut next = self.filters.load(Ordering::Acquire);
         core::iter::from_fn(move || {
             // SAFETY: filters of the list stay until the engine takes them off.
             let filter = unsafe { next.as_ref()? };
@@ -119,9 +151,11 @@ impl Installed {
         let is_in = |filter: &&'static Filter| {
             filter.is_active() && !removed.is_some_and(|removed| core::ptr::eq(removed, *filter))
         };
-        // SAFETY: lists are made of installed filters.
-        let cells = unsafe { make_lists(self.all().filter(is_in).chain(added))? };
-        let old = self.cells;
+        let cells = in_round(|| {
+            // SAFETY: lists are made of installed filters, whose units are there in a round.
+            let made = unsafe { make_lists(self.all().filter(is_in).chain(added)) };
+            made.inspect(|&made| self.coming.store(made, Ordering::Relaxed))
+        })?;
         let mut evacuation = Evacuation { added, in_the_way };
         // All of it while the round lasts: a forked child finds the whole change, or nothing of it.
         let outcome = evacuation.run(|| {
@@ -130,14 +164,16 @@ impl Installed {
                 alone::filter_ended(removed);
                 holdings::purge(removed);
             }
+            let old = self.cells.load(Ordering::Relaxed);
             // SAFETY: all threads are paused, or wait in a slot and look at their cell again.
             unsafe {
-                for_each_cell(old, |cell| cell.cell.store(0, Ordering::Release));
-                for_each_cell(cells, |cell| cell.cell.store(cell.list as usize, Ordering::Release));
+                for_each_cell(old, |cell| cell.set(null()));
+                for_each_cell(cells, |cell| cell.set(cell.list));
             }
             removed.into_iter().for_each(|filter| set_slow(filter, SETTINGS.is_slow()));
             self.all().filter(is_in).chain(added).for_each(|filter| set_slow(filter, true));
-            self.cells = cells;
+            self.cells.store(cells, Ordering::Relaxed);
+            self.coming.store(null_mut(), Ordering::Relaxed);
             if !old.is_null() {
                 self.retired.add(old);
             }
@@ -145,8 +181,8 @@ impl Installed {
                 self.last_id += 1;
                 added.since.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
                 // SAFETY: only the engine touches links.
-                unsafe { *added.next.get() = self.filters };
-                self.filters = (added as *const Filter).cast_mut();
+                unsafe { *added.next.get() = self.filters.load(Ordering::Relaxed) };
+                self.filters.store((added as *const Filter).cast_mut(), Ordering::Release);
             }
             // One that broke stays in the list, for its report.
             removed
@@ -154,10 +190,54 @@ impl Installed {
                 .into_iter()
                 .for_each(|removed| self.forget(removed));
         });
-        if !outcome.is_done && !cells.is_null() {
+        if outcome.is_done {
+            return Ok(outcome);
+        }
+        in_round(|| self.coming.store(null_mut(), Ordering::Relaxed));
+        if !cells.is_null() {
             block::unmap(cells);
         }
-        Ok(outcome)
+        match added {
+            Some(added) if !added.is_active() => Err(UNLOADED),
+            _ => Ok(outcome),
+        }
+    }
+
+    /// A filter is made, for a change; afterwards there is none.
+    pub fn prepare(
+        &self,
+        make: impl FnOnce() -> Result<&'static Filter, &'static str>,
+    ) -> Result<&'static Filter, &'static str> {
+        in_round(|| {
+            make()
+                .inspect(|filter| self.adding.store((*filter as *const Filter).cast_mut(), Ordering::Relaxed))
+        })
+    }
+
+    /// The end of what [`Installed::prepare`] began.
+    pub fn prepared(&self) {
+        in_round(|| self.adding.store(null_mut(), Ordering::Relaxed));
+    }
+
+    /// A unit goes. In a round, by the thread that unloads it.
+    pub fn unload(&self, unit: &'static Unit) {
+        // SAFETY: registered until now.
+        let slots = unsafe { units::slots(unit) }.as_ptr_range();
+        for cells in [&self.cells, &self.coming] {
+            // SAFETY: blocks of make_lists.
+            unsafe {
+                for_each_cell(cells.load(Ordering::Relaxed), |cell| {
+                    if slots.contains(&cell.cell.load(Ordering::Relaxed).cast_const()) {
+                        cell.cell.store(null_mut(), Ordering::Relaxed);
+                    }
+                });
+            }
+        }
+        self.all().for_each(|filter| filter.unload(unit, true));
+        // SAFETY: the engine waits for the round before it gives it back.
+        if let Some(filter) = unsafe { self.adding.load(Ordering::Relaxed).as_ref() } {
+            filter.unload(unit, false);
+        }
     }
 
     /// Whether a filter that broke still has operations in cells, or slow functions.
@@ -174,7 +254,7 @@ impl Installed {
 
     /// Forgets a filter that is not in any cell; in a round, since a forked child has the list too.
     fn forget(&mut self, filter: &'static Filter) {
-        let mut at: *mut *mut Filter = &mut self.filters;
+        let mut at: *mut *mut Filter = self.filters.get_mut();
         // SAFETY: the engine's list.
         unsafe {
             while !(*at).is_null() {
@@ -199,8 +279,9 @@ impl Installed {
 
 fn set_slow(filter: &Filter, is_slow: bool) {
     for switch in filter.switches() {
+        let Some(unit) = filter.unit(switch.unit) else { continue };
         // SAFETY: a registered unit; checked numbers. All threads are paused, and the engine alone writes these bits.
-        let byte = unsafe { &units::functions(filter.unit(switch.unit))[switch.function as usize] };
+        let byte = unsafe { &units::functions(unit)[switch.function as usize] };
         let old = byte.load(Ordering::Relaxed);
         let new = if is_slow { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
         byte.store(new, Ordering::Relaxed);
@@ -232,7 +313,7 @@ unsafe fn make_lists(
     for filter in filters {
         let id = filter.id.load(Ordering::Relaxed);
         for (number, op) in filter.ops().iter().enumerate() {
-            let unit = filter.unit(op.unit);
+            let Some(unit) = filter.unit(op.unit) else { continue };
             // SAFETY: a registered unit; a checked number.
             let cell = unsafe { &units::slots(unit)[op.slot as usize] };
             let location = unit.locations as usize + unit.slot_base as usize + op.slot as usize;
@@ -265,7 +346,8 @@ unsafe fn make_lists(
                 entry.write(placed.entry);
                 entry = entry.add(1);
             }
-            cell.write(CellList { cell: chunk[0].cell, list });
+            let place = (chunk[0].cell as *const AtomicUsize).cast_mut();
+            cell.write(CellList { cell: AtomicPtr::new(place), list });
             cell = cell.add(1);
             list = entry.cast();
         }
@@ -289,6 +371,9 @@ unsafe fn for_each_cell(block: *mut Block, body: impl FnMut(&CellList)) {
     }
 }
 
+/// Why a filter could not be installed.
+const UNLOADED: &str = "code that the filter is about was unloaded meanwhile";
+
 struct Evacuation<'a> {
     added: Option<&'static Filter>,
     in_the_way: &'a mut InTheWay,
@@ -308,13 +393,17 @@ impl Evacuation<'_> {
     fn run(&mut self, update: impl FnOnce()) -> Outcome {
         let begun = sys::monotonic_nanoseconds();
         let (mut limit, mut between) = (ROUND_TIME.0, BETWEEN.0);
-        units::forget_unloaded();
         members::forget_vanished();
-        self.mark(true);
         let mut tries = 0;
         let is_done = loop {
             tries += 1;
             ROUND.acquire();
+            if self.added.is_some_and(|added| !added.is_active()) {
+                self.mark(false);
+                ROUND.release();
+                break false;
+            }
+            self.mark(true);
             with_control(|| {
                 units::set_waiting(true);
                 GATE.request(protocol::UPDATE, 0);
@@ -355,8 +444,9 @@ impl Evacuation<'_> {
     fn mark(&self, is_set: bool) {
         let Some(filter) = self.added else { return };
         for place in filter.unsafe_at() {
+            let Some(unit) = filter.unit(place.unit) else { continue };
             // SAFETY: a registered unit; a checked number.
-            let bytes = unsafe { units::locations(filter.unit(place.unit)) };
+            let bytes = unsafe { units::locations(unit) };
             let mark = if is_set { place.marks as u8 } else { LOCATION_SAFE };
             bytes[place.location as usize].store(mark, Ordering::Release);
         }
