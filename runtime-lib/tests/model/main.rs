@@ -286,20 +286,25 @@ fn update_with_locks(world: &World, workers: &[Arc<Worker>]) {
 #[test]
 fn who_was_let_go_is_seen_to_run() {
     for mode in [0, FENCES] {
-        model(2, move || {
-            let world = Arc::new(World::new(mode));
-            let workers = [Arc::new(Worker::at(HOLDING)), Arc::new(Worker::at(UNSAFE))];
-            let threads = workers.clone().map(|worker| {
-                let world = world.clone();
-                thread::spawn(move || {
-                    let location = worker.at.load(Ordering::Relaxed);
-                    come_back(&world, &worker, location);
+        model(3, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(HOLDING)));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    come_back(&world, &worker, HOLDING);
                     world.read();
                     protocol::release(&*worker, SAFE);
-                })
+                }
             });
-            update_with_locks(&world, &workers);
-            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            world.request(UPDATE, 0);
+            world.change(GO_ON, 0);
+            world.request(UPDATE, GO_ON);
+            while !worker.is_away() {
+                thread::yield_now();
+            }
+            world.write();
+            world.change(0, UPDATE);
+            thread.join().unwrap();
             assert_eq!(world.read(), 1);
         });
     }
@@ -307,7 +312,7 @@ fn who_was_let_go_is_seen_to_run() {
 
 #[test]
 fn a_lock_that_is_held_at_a_pause_is_given_back() {
-    model(2, || {
+    model(1, || {
         let world = Arc::new(World::new(0));
         let lock = Arc::new((AtomicU32::new(1), Futex::new()));
         let workers = [Arc::new(Worker::at(HOLDING)), Arc::new(Worker::at(UNSAFE))];
