@@ -125,6 +125,31 @@ def locked_calls(options, count, delay):
     return f"{count} cycles: add {median(latencies):.1f} ms (most {max(latencies):.1f})"
 
 
+def created(options, count):
+    """An order that comes while threads of C++ and C11 are made: those that have not begun count."""
+    app = loom_process.build(options, INPUTS / "created.cpp", flags=[INCLUDE], name="created")
+    text = "thread run_round\ncreated.cpp:[last]{8} > created.cpp:[delete]\n"
+    path = loom_process.filter_file(options, "created", text, INPUTS)
+    _, plan = loom_process.plan(options, path, app)
+    with Live(options, app, delay=100) as live:
+        live.wait_for(lambda: live.failures > 0, "failures without a filter")
+        for _ in range(count):
+            with Wire(live.pid) as wire:
+                number, _ = wire.add(plan)
+                # The round that was under way.
+                live.go_on(16)
+                before = live.failures
+                live.go_on(100)
+                if live.failures != before:
+                    raise Failed(f"{live.failures - before} failures under the filter")
+                wire.remove(number)
+            live.go_on(16)
+        live.stop_clean()
+        if live.said():
+            raise Failed(live.said())
+    return f"{count} times"
+
+
 WANTED, LOADED = 2, 3  # words of Inputs/loom/unloads.c
 
 
@@ -185,6 +210,7 @@ def main():
             ("instrumented before optimization", lambda: cycles(options, precise, CYCLES // 4, 200, True)),
             ("a mutex held across calls", lambda: locked_calls(options, CYCLES // 4, 200)),
             ("a mutex held for long", lambda: locked_calls(options, CYCLES // 10, 1000)),
+            ("threads that are created meanwhile", lambda: created(options, CYCLES // 4)),
             ("an object that is unloaded", lambda: unloaded(options, 3)),
         ]
     )
