@@ -109,13 +109,11 @@ impl InTheWay {
 impl Installed {
     /// Nothing.
     pub const fn new() -> Self {
-        const NOTHING: AtomicPtr<Block> = AtomicPtr::new(null_mut());
-        const NONE: AtomicPtr<Filter> = AtomicPtr::new(null_mut());
         Installed {
-            filters: NONE,
-            adding: NONE,
-            cells: NOTHING,
-            coming: NOTHING,
+            filters: AtomicPtr::new(null_mut()),
+            adding: AtomicPtr::new(null_mut()),
+            cells: AtomicPtr::new(null_mut()),
+            coming: AtomicPtr::new(null_mut()),
             retired: Retired::new(),
             last_id: 0,
         }
