@@ -10,6 +10,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-DAG: @covsched.loom.unit = internal global {{.*}}section "covsched_loom_units"
 ; CHECK-DAG: @llvm.used = {{.*}}@covsched.loom.unit
 ; CHECK-DAG: @llvm.global_ctors = {{.*}}@covsched.loom.register
+; CHECK-DAG: @llvm.global_dtors = {{.*}}@covsched.loom.unregister
 
 ; Without debug info there are no slots, thus no slow path: what is left is all that can be seen here.
 ; CHECK-LABEL: define internal i64 @blocks(

@@ -156,7 +156,8 @@ class Live:
         return programs.run(programs.covsched(self.options), *command, seconds=seconds)
 
     def control(self, *command, seconds=60):
-        """As `controller`; it must succeed. Gives what it says, from JSON."""
+        """As `controller`; it must succeed. Gives what it says, from JSON. The engine may have only begun."""
+        self.wait_for(lambda: os.path.exists(socket_path(self.pid)), "a socket")
         done = self.controller(*command, seconds=seconds)
         if done.returncode != 0:
             raise Failed(f"covsched loom {' '.join(command)}: {done}; {self.state()}")

@@ -622,6 +622,7 @@ void cov_loom_change(CovLoom *unit, const CovLoomFunction *function, uint32_t *f
 struct CovLoomUnit {
   CovText section;
   CovText register_hook;
+  CovText unregister_hook;
   uint64_t hash;
   const uint64_t *callees;    // one a call cell
   const uint32_t *cell_locations;

@@ -211,24 +211,23 @@ static GlobalVariable *defineHashes(Module &M, StringRef Name, const uint64_t *H
   return define(M, nullptr, Name, ConstantDataArray::get(M.getContext(), All), true);
 }
 
-/// One constructor a linked object gives all its descriptors to the runtime.
-static void addConstructor(Module &M, const CovLoomUnit &Facts) {
-  static constexpr const char *Name = "covsched.loom.register";
+/// A function without parameters, one a linked object, that gives all its descriptors to the runtime. Null if it is there.
+static Function *makeGiver(Module &M, const CovLoomUnit &Facts, StringRef Name, StringRef Symbol) {
   if (M.getFunction(Name))
-    return;
+    return nullptr;
   LLVMContext &Context = M.getContext();
   auto bound = [&](StringRef Prefix) -> GlobalVariable * {
-    std::string Symbol = (Prefix + str(Facts.section)).str();
-    if (GlobalVariable *Known = M.getGlobalVariable(Symbol))
+    std::string Bound = (Prefix + str(Facts.section)).str();
+    if (GlobalVariable *Known = M.getGlobalVariable(Bound))
       return Known;
     // Weak, since a linker that drops the section defines none.
-    auto *G = new GlobalVariable(M, Type::getInt8Ty(Context), false, GlobalValue::ExternalWeakLinkage, nullptr, Symbol);
+    auto *G = new GlobalVariable(M, Type::getInt8Ty(Context), false, GlobalValue::ExternalWeakLinkage, nullptr, Bound);
     G->setVisibility(GlobalValue::HiddenVisibility);
     return G;
   };
   Type *Pointer = PointerType::get(Context, 0);
-  FunctionCallee Hook = M.getOrInsertFunction(
-      str(Facts.register_hook), FunctionType::get(Type::getVoidTy(Context), {Pointer, Pointer}, false));
+  FunctionCallee Hook =
+      M.getOrInsertFunction(Symbol, FunctionType::get(Type::getVoidTy(Context), {Pointer, Pointer}, false));
   Function *F = Function::createWithDefaultAttr(FunctionType::get(Type::getVoidTy(Context), false),
                                                 GlobalValue::LinkOnceODRLinkage, 0, Name, &M);
   F->setVisibility(GlobalValue::HiddenVisibility);
@@ -240,8 +239,15 @@ static void addConstructor(Module &M, const CovLoomUnit &Facts) {
   IRBuilder<> Builder(BasicBlock::Create(Context, "", F));
   Builder.CreateCall(Hook, {bound("__start_"), bound("__stop_")});
   Builder.CreateRetVoid();
-  // Before every constructor of the program's own. The key makes the entry one a linked object, too.
-  appendToGlobalCtors(M, F, 0, F);
+  return F;
+}
+
+/// Before every constructor of the program's own, and after every destructor. The key makes the entry one a linked object, too.
+static void addConstructor(Module &M, const CovLoomUnit &Facts) {
+  if (Function *F = makeGiver(M, Facts, "covsched.loom.register", str(Facts.register_hook)))
+    appendToGlobalCtors(M, F, 0, F);
+  if (Function *F = makeGiver(M, Facts, "covsched.loom.unregister", str(Facts.unregister_hook)))
+    appendToGlobalDtors(M, F, 0, F);
 }
 
 extern "C" {

@@ -2,6 +2,7 @@
 
 use crate::cond::{self, Limit, Wake};
 use crate::hook::{cond_flags, Call};
+use crate::loom::birth;
 use crate::real;
 use crate::thread::{self, Join};
 use covsched_core::hooks::Op;
@@ -44,7 +45,7 @@ fn mutex_call(op: Op, site: SiteId, mutex: *mut c_void) -> Call {
 pub unsafe fn thrd_create(thread: *mut c_void, start: *mut c_void, arg: *mut c_void, site: SiteId) -> c_int {
     let real = |start, arg| {
         // SAFETY: the caller keeps the wrapped function's contract; so below.
-        unsafe { real::thrd_create(thread, start, arg) }
+        unsafe { birth::thrd_create(thread, start, arg) }
     };
     // SAFETY: as above.
     unsafe { thread::create(Op::thrd_create, site, thread, true, (start, arg), real, to_errno) }

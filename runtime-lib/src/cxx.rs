@@ -8,6 +8,7 @@ use crate::cond::{self, Limit, Wake};
 use crate::gate::{self, Event};
 use crate::hook::{cond_flags, Call};
 use crate::log::{Own, Slot};
+use crate::loom::birth;
 use crate::thread::{self, Join};
 use crate::threads::{self, current, Thread};
 use crate::{delay, enforce, epoch, real};
@@ -17,21 +18,28 @@ use covsched_core::plan::Step;
 use covsched_core::SiteId;
 use libc::{c_int, c_ulong, c_void};
 
-type Destroy = unsafe extern "C" fn(*mut c_void);
+/// Of an object, its only argument.
+pub type Destroy = unsafe extern "C" fn(*mut c_void);
 
 /// Virtual functions of `std::thread::_State`, in the order of the Itanium ABI.
 #[repr(C)]
-struct StateFunctions {
-    complete_destructor: Destroy,
-    deleting_destructor: Destroy,
-    run: Destroy,
+pub struct StateFunctions {
+    /// The destructor.
+    pub complete_destructor: Destroy,
+    /// The same, and gives the memory back.
+    pub deleting_destructor: Destroy,
+    /// What the thread is to do.
+    pub run: Destroy,
 }
 
 #[repr(C)]
-struct StateVtable {
-    offset_to_top: isize,
-    type_info: usize,
-    functions: StateFunctions,
+pub struct StateVtable {
+    /// 0.
+    pub offset_to_top: isize,
+    /// Without: 0.
+    pub type_info: usize,
+    /// What objects point to.
+    pub functions: StateFunctions,
 }
 
 static VTABLE: StateVtable = StateVtable {
@@ -52,7 +60,7 @@ pub struct StateProxy {
 
 /// # Safety
 /// `state` is a live `std::thread::_State`.
-unsafe fn functions(state: *mut c_void) -> &'static StateFunctions {
+pub unsafe fn functions(state: *mut c_void) -> &'static StateFunctions {
     // SAFETY: its first word points to its virtual functions.
     unsafe { &**state.cast::<*const StateFunctions>() }
 }
@@ -109,7 +117,7 @@ pub unsafe fn std_thread_start(
 ) {
     // SAFETY: the caller keeps the wrapped function's contract; so below.
     unsafe {
-        let Some(creator) = current() else { return original(this, state, depend) };
+        let Some(creator) = current() else { return birth::std_thread_start(this, state, depend, original) };
         delay::point(creator);
         let number = threads::next_number();
         let event = Event::new(Op::pthread_create, site, 0).extra(u64::from(number));
@@ -117,7 +125,7 @@ pub unsafe fn std_thread_start(
         let (clock, slot) = gate::announced_alone(creator, event);
         let Some(child) = threads::prepare(creator, number, clock, true, step) else {
             crate::meta::note_lost_records();
-            return original(this, state, depend);
+            return birth::std_thread_start(this, state, depend, original);
         };
         let proxy = &child.proxy;
         proxy.vtable.set(&raw const VTABLE.functions);
@@ -126,7 +134,7 @@ pub unsafe fn std_thread_start(
         proxy.creation.set((slot, step));
         state.cast::<*const StateProxy>().write(proxy);
         // May throw: then who called us deletes the proxy.
-        original(this, state, depend);
+        birth::std_thread_start(this, state, depend, original);
         creator.children.set(creator.children.get() + 1);
         threads::created(child, number, this.cast::<c_ulong>());
         gate::returned(creator, slot, 0);

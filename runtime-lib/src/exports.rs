@@ -13,6 +13,7 @@
 //! there. Functions that do not return are called, since Rust makes no tail calls of those.
 
 use crate::epoch::Visit;
+use crate::loom::birth;
 use crate::real::{self, rust_type};
 use core::cell::UnsafeCell;
 use covsched_core::{for_each_cxx_hook, for_each_hook, for_each_marker, SiteId};
@@ -108,6 +109,22 @@ macro_rules! visited {
     }};
 }
 
+/// The wrapped function. Whoever makes a thread tells loom.
+macro_rules! wrapped {
+    (Thread Create, $name:ident ( $($param:ident),* )) => {
+        birth::$name($($param),*)
+    };
+    ($class:ident $effect:ident, $name:ident ( $($param:ident),* )) => {
+        real::$name($($param),*)
+    };
+    (std_thread_start, $original:ident ( $($param:ident),* )) => {
+        birth::std_thread_start($($param,)* $original)
+    };
+    ($name:ident, $original:ident ( $($param:ident),* )) => {
+        $original($($param),*)
+    };
+}
+
 macro_rules! export_hooks {
     ($($name:ident ( $($param:ident : $word:ident),* ) -> $result:ident : $class:ident $effect:ident;)*) => {
         $(
@@ -121,7 +138,7 @@ macro_rules! export_hooks {
                     // SAFETY: as below.
                     unsafe {
                         if site == SiteId::IGNORED {
-                            real::$name($($param),*)
+                            wrapped!($class $effect, $name($($param),*))
                         } else {
                             active::$name($($param,)* site)
                         }
@@ -138,7 +155,7 @@ macro_rules! export_hooks {
                 // SAFETY: the caller keeps the wrapped function's contract.
                 unsafe {
                     if is_off() {
-                        real::$name($($param),*)
+                        wrapped!($class $effect, $name($($param),*))
                     } else if is_barrier() {
                         act_in_epoch($($param,)* site)
                     } else {
@@ -170,7 +187,7 @@ macro_rules! export_cxx_hooks {
                     // SAFETY: as below.
                     unsafe {
                         if site == SiteId::IGNORED {
-                            original($($param),*)
+                            wrapped!($name, original($($param),*))
                         } else {
                             active::$name($($param,)* original, site)
                         }
@@ -189,7 +206,7 @@ macro_rules! export_cxx_hooks {
                 // SAFETY: the caller keeps the wrapped function's contract.
                 unsafe {
                     if is_off() {
-                        original($($param),*)
+                        wrapped!($name, original($($param),*))
                     } else if is_barrier() {
                         act_in_epoch($($param,)* original, site)
                     } else {

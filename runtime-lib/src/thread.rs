@@ -6,6 +6,7 @@
 use crate::enforce::{self, turn, Turn};
 use crate::gate::{self, Event};
 use crate::hook::{pthread_setcancelstate, PTHREAD_CANCEL_DISABLE};
+use crate::loom::birth;
 use crate::threads::{self, current, Thread};
 use crate::{delay, epoch, exports, guard, real, sys};
 use core::sync::atomic::Ordering;
@@ -260,7 +261,7 @@ pub unsafe fn pthread_create(
             pthread_attr_getdetachstate(attr, &mut state);
         }
         let joinable = state == libc::PTHREAD_CREATE_JOINABLE;
-        let real = |start, arg| real::pthread_create(thread, attr, start, arg);
+        let real = |start, arg| birth::pthread_create(thread, attr, start, arg);
         create(Op::pthread_create, site, thread, joinable, (start, arg), real, same)
     }
 }

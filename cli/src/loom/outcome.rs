@@ -138,8 +138,8 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
              request's function: `thread FUNCTION`",
         ),
         wire::AT_SLOT => (
-            "it waits for another filter's lock or semaphore, inside of what this change is about",
-            "remove that filter first (`covsched loom ls` shows who waits), or try again",
+            "it waits for the lock or semaphore of a filter that is installed, inside of what the new one is about",
+            "remove the filter that it waits for first (`covsched loom ls` shows which has waits), or try again",
         ),
         wire::AT_NOWHERE => (
             "it ran all the time without coming to a place where it can pause: a long computation without loops that \
@@ -153,6 +153,10 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
         wire::AT_OUTSIDE => (
             "it was called from code that was compiled without --loom, inside of what the filter is about",
             "try again, or compile that code with --loom",
+        ),
+        wire::AT_BIRTH => (
+            "it was created before an event of the order, and may come to one that counts with that",
+            "try again; a thread that never comes to code compiled with --loom should be created elsewhere",
         ),
         _ => ("its state is not known to this covsched", "use the covsched that the process was built with"),
     };

@@ -113,6 +113,7 @@ pub fn state_name(state: u32) -> &'static str {
         wire::AT_NOWHERE => "running",
         wire::AT_HANDLER => "handler",
         wire::AT_OUTSIDE => "outside",
+        wire::AT_BIRTH => "new",
         _ => "unknown",
     }
 }
@@ -131,6 +132,7 @@ pub fn state_words(thread: &ThreadAt, place: &Place) -> String {
         wire::AT_NOWHERE => format!("runs; it was last seen at {}", place.words()),
         wire::AT_HANDLER => "is in a signal handler".to_owned(),
         wire::AT_OUTSIDE => "is in code that was compiled without --loom".to_owned(),
+        wire::AT_BIRTH => format!("was created at {}, and has not begun", place.words()),
         state => format!("is in a state that this covsched does not know ({state})"),
     }
 }

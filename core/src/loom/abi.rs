@@ -12,7 +12,7 @@
 //!
 //! # Locations
 //! Where a thread can pause or be released: function entries, back edges, calls that may block, slots. Each has a byte in
-//! its unit's array: [`LOCATION_SAFE`], or [`LOCATION_UNSAFE`] for the update that is under way.
+//! its unit's array: [`LOCATION_SAFE`], or what makes it otherwise for the update that is under way.
 //!
 //! # Code
 //! ```text
@@ -47,6 +47,8 @@ pub const AT: &str = "covsched_loom_at";
 pub const PENDING: &str = "covsched_loom_pending";
 /// `void (ptr first_unit, ptr after_last_unit)`: from one constructor a linked object.
 pub const REGISTER: &str = "covsched_loom_register";
+/// `void (ptr first_unit, ptr after_last_unit)`: from its destructor, when it is unloaded or the process ends.
+pub const UNREGISTER: &str = "covsched_loom_unregister";
 /// `void (ptr location)`, preserve_all: at an entry or back edge.
 pub const CHECK: &str = "covsched_loom_check";
 /// `void (ptr location)`, preserve_all: after a call that may have blocked. [`AT`] is [`AT_RUNNING`] again.
@@ -78,6 +80,12 @@ pub const SWITCH_WAIT: u8 = 2;
 pub const LOCATION_SAFE: u8 = 0;
 /// A location's byte: it must go on first.
 pub const LOCATION_UNSAFE: u8 = 1;
+/// A location's byte: so must a thread that was created here and has not begun.
+pub const LOCATION_UNSAFE_BIRTH: u8 = 2;
+/// A location's byte: a thread here may hold a lock of the program, for which others may be waiting.
+pub const LOCATION_HOLDS: u8 = 4;
+/// All of these.
+pub const LOCATION_MARKS: u8 = LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_HOLDS;
 
 /// Version of [`Unit`] and of all symbols above.
 pub const VERSION: u32 = 1;

@@ -12,7 +12,7 @@ use core::mem::size_of;
 /// Magic word of [`PlanHeader`].
 pub const MAGIC: [u8; 8] = *b"CVFILTR\0";
 /// Version of everything in this module.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The longest plan.
 pub const MAX_SIZE: usize = 1 << 20;
 /// "No expression".
@@ -80,7 +80,7 @@ pub struct Switch {
     pub function: u32,
 }
 
-/// A location at which no thread may be when the filter is installed or removed.
+/// A location that matters when the filter is installed: most are such at which no thread may be then.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(C)]
 pub struct UnsafeAt {
@@ -88,6 +88,8 @@ pub struct UnsafeAt {
     pub unit: u32,
     /// Its number in the unit; slots are at `slot_base + slot`.
     pub location: u32,
+    /// `LOCATION_` bits of [`super::abi`].
+    pub marks: u32,
 }
 
 /// [`OpRecord::kind`]: takes the constraint's lock for the key. Blocks.
@@ -147,6 +149,7 @@ pub struct ConstraintRecord {
 }
 
 const _: () = assert!(size_of::<PlanHeader>() == 88);
+const _: () = assert!(size_of::<UnsafeAt>() == 12);
 const _: () = assert!(size_of::<OpRecord>() == 24);
 const _: () = assert!(size_of::<ConstraintRecord>() == 16);
 // SAFETY: repr(C), no padding (sizes pinned or plain to see), integers only.

@@ -96,6 +96,8 @@ pub const AT_NOWHERE: u32 = 3;
 pub const AT_HANDLER: u32 = 4;
 /// [`ThreadAt::state`]: in code that was not compiled with loom.
 pub const AT_OUTSIDE: u32 = 5;
+/// [`ThreadAt::state`]: was created there, and has not come to code that was compiled with loom.
+pub const AT_BIRTH: u32 = 6;
 
 /// Where a thread is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -105,7 +107,7 @@ pub struct ThreadAt {
     pub unit: u64,
     /// The location's number in the unit.
     pub location: u32,
-    /// The kernel's id of the thread.
+    /// The kernel's id of the thread; 0 if it has not begun.
     pub thread: u32,
     /// One of the `AT_` numbers.
     pub state: u32,

@@ -401,6 +401,7 @@ impl<'m> Unit<'m> {
         let given = raw::RawUnitFacts {
             section: Text::new(abi::UNITS_SECTION),
             register_hook: Text::new(abi::REGISTER),
+            unregister_hook: Text::new(abi::UNREGISTER),
             hash: facts.hash,
             callees: callees.as_ptr(),
             cell_locations: locations.as_ptr(),

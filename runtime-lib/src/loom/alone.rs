@@ -45,7 +45,7 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
             SINCE.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
             OWNER.store(member.number(), Ordering::Release);
             units::set_waiting(true);
-            GATE.request(protocol::ALONE);
+            GATE.request(protocol::ALONE, 0);
         });
         let mut looks = 0u32;
         let is_paused_or_own =
@@ -58,7 +58,7 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
             }
         }
     }
-    wait.end();
+    wait.end(is_turn);
     if !filter.is_active() {
         end(member);
         return false;

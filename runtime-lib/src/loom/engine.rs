@@ -16,6 +16,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use covsched_core::loom::abi::Unit;
 
 /// Nothing to do.
 const IDLE: u32 = 0;
@@ -154,7 +155,7 @@ fn pause_between(installed: &Installed, is_flipping: bool) -> u64 {
         1
     } else if HAS_MAIN_ENDED.load(Ordering::Relaxed) {
         10
-    } else if !installed.filters.is_null() {
+    } else if installed.all().next().is_some() {
         50
     } else {
         1000
@@ -183,6 +184,12 @@ pub fn install_at_start(filter: &'static Filter) -> bool {
     // SAFETY: no engine runs, and no other thread does what this one does: constructors.
     let installed = unsafe { &mut (*OWN.0.get()).0 };
     installed.change(Some(filter), None, &mut InTheWay::new()).is_ok()
+}
+
+/// A unit goes. In a round.
+pub fn unload(unit: &'static Unit) {
+    // SAFETY: what is looked at is atomic, and changes in rounds.
+    unsafe { &(*OWN.0.get()).0 }.unload(unit);
 }
 
 /// After all exit handlers.

@@ -213,6 +213,9 @@ unsafe fn begin(outer: *mut Outer, is_handler: bool) {
     };
     member.push_outer(from, outer as usize, is_handler);
     protocol::reacquire(&GATE, member, from);
+    if !is_handler {
+        member.has_entered();
+    }
 }
 
 /// The end of both.
@@ -245,4 +248,10 @@ unsafe extern "C" fn register(first: *const Unit, after: *const Unit) {
         sys::write_error(&["covsched: loom: ", text, "\n"]);
     }
     super::registered();
+}
+
+/// Its destructor.
+#[export_name = "covsched_loom_unregister"]
+unsafe extern "C" fn unregister(first: *const Unit, after: *const Unit) {
+    super::unload(first, after);
 }

@@ -10,8 +10,8 @@ use crate::sys;
 use core::cell::UnsafeCell;
 use core::mem::size_of;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use covsched_core::loom::abi::Unit;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use covsched_core::loom::abi::{Unit, LOCATION_MARKS};
 use covsched_core::loom::plan::{
     ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE,
     CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK,
@@ -58,8 +58,8 @@ pub struct Filter {
     plan: *const u8,
     length: usize,
     header: PlanHeader,
-    /// The plan's units in this process.
-    places: *const &'static Unit,
+    /// The plan's units in this process; null: unloaded.
+    places: *const AtomicPtr<Unit>,
 }
 
 // SAFETY: atomic, unchanging, or the engine's.
@@ -68,7 +68,7 @@ unsafe impl Sync for Filter {}
 impl Places for Filter {
     fn bias(&self, unit: u32) -> Option<u64> {
         let reference: UnitRef = *self.records(self.header.units).get(unit as usize)?;
-        Some((self.unit(unit) as *const Unit as u64).wrapping_sub(reference.address))
+        Some((self.unit(unit)? as *const Unit as u64).wrapping_sub(reference.address))
     }
 }
 
@@ -107,7 +107,7 @@ impl Filter {
         }
         let plan_at = size_of::<Filter>().next_multiple_of(64);
         let places_at = plan_at + length.next_multiple_of(64);
-        let bytes = places_at + header.units.count as usize * size_of::<&Unit>();
+        let bytes = places_at + header.units.count as usize * size_of::<AtomicPtr<Unit>>();
         let block = block::map(bytes).ok_or("no memory")?;
         let body = block::body(block);
         let filter = body.cast::<Filter>();
@@ -137,7 +137,11 @@ impl Filter {
             for (index, reference) in references.iter().enumerate() {
                 let earlier = references[..index].iter().filter(|other| other.hash == reference.hash).count();
                 let unit = units::find(reference.hash, earlier).ok_or(OTHER_BUILD)?;
-                (*filter).places.cast_mut().add(index).write(unit);
+                (*filter)
+                    .places
+                    .cast_mut()
+                    .add(index)
+                    .write(AtomicPtr::new((unit as *const Unit).cast_mut()));
             }
         }
         Ok(())
@@ -147,7 +151,8 @@ impl Filter {
     fn check(&self) -> Result<(), &'static str> {
         let units = self.header.units.count;
         let unit = |index: u32| {
-            (index < units).then(|| self.unit(index)).ok_or("the plan names a unit that it does not have")
+            let place = (index < units).then(|| self.unit(index)).flatten();
+            place.ok_or("the plan names a unit that it does not have")
         };
         for switch in self.switches() {
             if switch.function >= unit(switch.unit)?.function_count {
@@ -157,6 +162,9 @@ impl Filter {
         for place in self.unsafe_at() {
             if place.location >= unit(place.unit)?.location_count {
                 return Err("the plan names a location that is not there");
+            }
+            if place.marks > LOCATION_MARKS.into() {
+                return Err("the plan says something of a location that is not known");
             }
         }
         let constraints = self.constraints();
@@ -206,10 +214,28 @@ impl Filter {
         unsafe { core::slice::from_raw_parts(self.plan.add(part.at as usize), part.count as usize) }
     }
 
-    /// The unit with this index in the plan.
-    pub fn unit(&self, index: u32) -> &'static Unit {
-        // SAFETY: checked when the plan came.
-        unsafe { self.places.add(index as usize).read() }
+    fn places(&self) -> &[AtomicPtr<Unit>] {
+        // SAFETY: so many have been written.
+        unsafe { core::slice::from_raw_parts(self.places, self.header.units.count as usize) }
+    }
+
+    /// The unit with this index in the plan; `None` if it was unloaded. In a round, or for its address.
+    pub fn unit(&self, index: u32) -> Option<&'static Unit> {
+        // SAFETY: registered, until it is taken out here.
+        unsafe { self.places()[index as usize].load(Ordering::Acquire).as_ref() }
+    }
+
+    /// A unit goes, in a round. A filter that is about it does nothing from then on: it would not see the unit come back.
+    pub fn unload(&self, unit: &Unit, is_installed: bool) {
+        let places =
+            || self.places().iter().filter(|place| core::ptr::eq(place.load(Ordering::Relaxed), unit));
+        if places().next().is_none() {
+            return;
+        }
+        places().for_each(|place| place.store(null_mut(), Ordering::Release));
+        self.break_with(is_installed, |report| {
+            report.push("code that it is about was unloaded (unit ").hex(unit.hash).push(")");
+        });
     }
 
     /// Functions to be slow.
@@ -285,21 +311,29 @@ impl Filter {
 
     /// A thread waited too long, or something else is wrong: the filter does nothing from now on, with a report.
     pub fn break_down(&self, member: &Member, location: usize, constraint: u16, why: &str) {
+        self.break_with(true, |report| {
+            let (unit, number) = units::locate(location).unwrap_or((0, 0));
+            report.push("thread ").number(member.tid().into()).push(" at location ").number(number.into());
+            report.push(" of unit ").hex(unit).push(" ").push(why).push(", constraint ");
+            report.number(u64::from(constraint) + 1);
+            if let Some(text) = self.text_of(constraint) {
+                report.push(": ").push_bytes(text);
+            }
+        });
+    }
+
+    fn break_with(&self, is_told: bool, say: impl FnOnce(&mut Line<REPORT>)) {
         if self.is_breaking.swap(true, Ordering::AcqRel) {
             return;
         }
         // SAFETY: the only one who gets here.
-        let report = unsafe { &mut *self.report.get() };
-        let (unit, number) = units::locate(location).unwrap_or((0, 0));
-        report.push("thread ").number(member.tid().into()).push(" at location ").number(number.into());
-        report.push(" of unit ").hex(unit).push(" ").push(why).push(", constraint ");
-        report.number(u64::from(constraint) + 1);
-        if let Some(text) = self.text_of(constraint) {
-            report.push(": ").push_bytes(text);
-        }
+        say(unsafe { &mut *self.report.get() });
         let _ = self.state.compare_exchange(INSTALLED, BROKEN, Ordering::AcqRel, Ordering::Relaxed);
         super::alone::filter_ended(self);
         self.wake_all();
+        if !is_told {
+            return;
+        }
         let mut line = Line::<{ REPORT + 64 }>::new();
         line.push("covsched: loom: filter ").number(self.id.load(Ordering::Relaxed).into());
         line.push(" is taken out: ").push_bytes(self.report()).push("\n");

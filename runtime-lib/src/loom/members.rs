@@ -4,12 +4,17 @@
 //! thread-specific destructors; instrumented code in a later destructor runs uncontrolled. A record is never given
 //! back but reused. A thread that vanished without destructors (the exit system call) is found when somebody would wait for it.
 //!
+//! # New threads
+//! A thread that instrumented code creates has its record before it exists, with the location of the call that creates it: [`super::birth`].
+//! Until it has entered an instrumented function it is as safe as that location is for new threads.
+//!
 //! # Outer locations
 //! What a thread was at when code outside called back ([`covsched_core::loom::abi::Outer`]) is kept here, in a pile, so
 //! that the engine never reads a stack. A longjmp leaves entries behind: the address of the `Outer` tells, since what is
 //! below the stack pointer is gone. Handlers on an alternate stack are marked, as addresses say nothing there.
 //! Limit: programs that switch stacks themselves.
 
+use super::birth::Work;
 use super::holdings::Holding;
 use super::pile::{Entry, Pile};
 use super::{protocol, units, words};
@@ -21,10 +26,16 @@ use core::ffi::c_void;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
-use covsched_core::loom::abi::{AT_UNKNOWN, LOCATION_SAFE, LOCATION_UNSAFE};
+use covsched_core::loom::abi::{
+    AT_UNKNOWN, LOCATION_HOLDS, LOCATION_SAFE, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH,
+};
 use covsched_core::loom::wire;
 use libc::pthread_key_t;
 
+/// The word of threads that have not begun: at [`AT_UNKNOWN`].
+static NOT_BEGUN: AtomicUsize = AtomicUsize::new(AT_UNKNOWN);
+/// Where a thread is created if nobody knows where that was: never safe for it.
+pub static SOMEWHERE: AtomicU8 = AtomicU8::new(LOCATION_UNSAFE_BIRTH);
 /// Where a thread is that left its outermost instrumented function: always safe.
 pub static OUTSIDE: AtomicU8 = AtomicU8::new(LOCATION_SAFE);
 /// What a handler interrupted: never safe.
@@ -59,8 +70,12 @@ pub struct Member {
     at: AtomicPtr<AtomicUsize>,
     /// From 1; the record's own.
     number: Own<u32>,
-    /// The kernel's id.
+    /// The kernel's id; 0 before the thread has begun.
     tid: AtomicU32,
+    /// Where it was created, until it has entered an instrumented function; then 0.
+    born: AtomicUsize,
+    /// What it is to run.
+    pub work: Work,
     /// While it waits in the runtime, where: one of [`wire`]'s `AT_` numbers; [`wire::AT_CALL`] else.
     pub waits: AtomicU32,
     /// Since when it is in a slot, as [`super::block`] counts; 0: it is in none.
@@ -68,6 +83,8 @@ pub struct Member {
     /// Rounds of thread-specific destructors so far.
     rounds: Own<u32>,
     outers: Pile<OuterEntry, 14>,
+    /// It has just got something of a filter that is not among its holdings yet.
+    pub takes: Own<bool>,
     /// What it holds of filters.
     pub holdings: Pile<Holding, 14>,
     /// Next of all records ever made.
@@ -129,25 +146,64 @@ pub fn current() -> Option<&'static Member> {
 #[cold]
 #[inline(never)]
 fn adopt() -> Option<&'static Member> {
+    undisturbed(|| {
+        let key = make_key()?;
+        let member = with_registry(Registry::take)?;
+        member.reset();
+        with_registry(|registry| registry.count += 1);
+        member.begin(key);
+        Some(member)
+    })
+}
+
+fn undisturbed<R>(body: impl FnOnce() -> R) -> R {
     let errno = real::errno();
     let mask = sys::block_signals();
-    let member = make_key().and_then(|key| {
-        let member = with_registry(Registry::take)?;
-        member.begin();
-        words::set_member(member as *const Member as usize);
-        // SAFETY: a key of ours.
-        unsafe { libc::pthread_setspecific(key, (member as *const Member).cast::<c_void>()) };
-        let count = with_registry(|registry| {
-            registry.count += 1;
-            member.at.store((words::at() as *const AtomicUsize).cast_mut(), Ordering::Release);
-            registry.count
-        });
-        super::thread_begins(count);
-        Some(member)
-    });
+    let result = body();
     sys::restore_signals(mask);
     real::set_errno(errno);
-    member
+    result
+}
+
+/// A thread is about to be created at `location`: its record, unless there is no memory.
+pub fn expect(location: usize) -> Option<&'static Member> {
+    undisturbed(|| {
+        make_key()?;
+        let member = with_registry(Registry::take)?;
+        member.reset();
+        member.born.store(location, Ordering::Relaxed);
+        with_registry(|registry| {
+            registry.count += 1;
+            member.at.store((&raw const NOT_BEGUN).cast_mut(), Ordering::Release);
+        });
+        Some(member)
+    })
+}
+
+/// It was not.
+pub fn expect_no_longer(member: &'static Member) {
+    undisturbed(|| with_registry(|registry| registry.put_back(member)));
+}
+
+/// The calling thread is the one that was expected. False if it has another record, since a signal handler came first: this one
+/// is then for who calls to put away.
+pub fn begin_expected(member: &'static Member) -> bool {
+    undisturbed(|| {
+        let own = known();
+        match own {
+            None => member.begin(END_KEY.load(Ordering::Relaxed) - 1),
+            Some(own) => {
+                own.born.store(member.born.load(Ordering::Relaxed), Ordering::Release);
+                with_registry(|registry| registry.take_off(member));
+            }
+        }
+        own.is_none()
+    })
+}
+
+/// A record that is off the list can be used again.
+pub fn put_away(member: &'static Member) {
+    undisturbed(|| with_registry(|registry| registry.put_away(member)));
 }
 
 /// The key, made by whoever comes first.
@@ -166,6 +222,7 @@ fn make_key() -> Option<pthread_key_t> {
             found = key + 1;
             END_KEY.store(found, Ordering::Release);
             super::fork::start();
+            super::watch_exit();
         }
     }
     MAKING.release();
@@ -203,7 +260,9 @@ impl protocol::Member for Member {
     }
 
     fn must_stay(&self, location: usize, pending: u8) -> bool {
-        let for_update = pending & protocol::UPDATE != 0 && self.is_safe(location);
+        let for_update = pending & protocol::UPDATE != 0
+            && self.is_safe(location)
+            && (pending & protocol::GO_ON == 0 || !self.may_hold(location));
         for_update || (pending & protocol::ALONE != 0 && !super::alone::is_owner(self))
     }
 }
@@ -213,18 +272,61 @@ pub fn is_safe_location(location: usize) -> bool {
     if location == AT_UNKNOWN {
         return true;
     }
-    // SAFETY: location bytes of registered units stay where they are.
-    unsafe { (*(location as *const AtomicU8)).load(Ordering::Acquire) == LOCATION_SAFE }
+    // SAFETY: location bytes of registered units stay while a thread is there.
+    unsafe { marks_at(location) & LOCATION_UNSAFE == 0 }
+}
+
+/// # Safety
+/// A location byte.
+unsafe fn marks_at(location: usize) -> u8 {
+    // SAFETY: by the contract.
+    unsafe { (*(location as *const AtomicU8)).load(Ordering::Acquire) }
 }
 
 impl Member {
-    fn begin(&self) {
-        self.tid.store(sys::thread_id(), Ordering::Relaxed);
+    fn reset(&self) {
+        self.tid.store(0, Ordering::Relaxed);
+        self.born.store(0, Ordering::Relaxed);
         self.waits.store(wire::AT_CALL, Ordering::Relaxed);
         self.in_slot.store(0, Ordering::Relaxed);
         self.rounds.set(0);
+        self.takes.set(false);
         self.outers.clear();
         self.holdings.clear();
+    }
+
+    /// The calling thread is this.
+    fn begin(&'static self, key: pthread_key_t) {
+        self.tid.store(sys::thread_id(), Ordering::Relaxed);
+        words::set_member(self as *const Member as usize);
+        // SAFETY: a key of ours.
+        unsafe { libc::pthread_setspecific(key, (self as *const Member).cast::<c_void>()) };
+        let count = with_registry(|registry| {
+            self.at.store((words::at() as *const AtomicUsize).cast_mut(), Ordering::Release);
+            registry.count
+        });
+        super::thread_begins(count);
+    }
+
+    /// It runs in an instrumented function: where it was created does not matter any more.
+    pub fn has_entered(&self) {
+        if self.born.load(Ordering::Relaxed) != 0 {
+            self.born.store(0, Ordering::Release);
+        }
+    }
+
+    /// Where it was created, if it has not got on from there and must.
+    pub fn unsafe_birth(&self) -> Option<usize> {
+        let born = self.born.load(Ordering::Acquire);
+        // SAFETY: 0, or a location byte that stays for as long as it is noted here.
+        (born != 0 && unsafe { marks_at(born) } & LOCATION_UNSAFE_BIRTH != 0).then_some(born)
+    }
+
+    /// The units with these locations go.
+    pub fn forget_birth(&self, locations: core::ops::Range<usize>) {
+        if locations.contains(&self.born.load(Ordering::Acquire)) {
+            self.born.store(0, Ordering::Release);
+        }
     }
 
     /// Its number among members: never 0, below 2^30, another thread's after its end.
@@ -239,7 +341,17 @@ impl Member {
 
     /// Whether it may stay at `location` with all that it came from.
     pub fn is_safe(&self, location: usize) -> bool {
-        is_safe_location(location) && self.unsafe_outer().is_none()
+        is_safe_location(location) && self.unsafe_outer().is_none() && self.unsafe_birth().is_none()
+    }
+
+    /// Whether others may be waiting for something that it has.
+    fn may_hold(&self, location: usize) -> bool {
+        // SAFETY: location bytes.
+        let holds = |at: usize| at != AT_UNKNOWN && unsafe { marks_at(at) } & LOCATION_HOLDS != 0;
+        self.takes.get()
+            || self.holdings.len() > 0
+            || holds(location)
+            || (0..self.outers.len()).any(|index| holds(self.outers.get(index).at))
     }
 
     /// The innermost location that it came from and that is not safe.
@@ -283,7 +395,7 @@ impl Member {
 
     /// Whether the kernel still knows the thread.
     fn is_there(&self) -> bool {
-        sys::is_thread(self.tid())
+        self.tid() == 0 || sys::is_thread(self.tid())
     }
 }
 
@@ -307,11 +419,19 @@ impl Registry {
         Some(member)
     }
 
-    fn put_back(&mut self, member: &Member) {
+    fn take_off(&mut self, member: &Member) {
         member.at.store(null_mut(), Ordering::Release);
+        self.count -= 1;
+    }
+
+    fn put_away(&mut self, member: &Member) {
         member.next_free.set(self.free);
         self.free = member;
-        self.count -= 1;
+    }
+
+    fn put_back(&mut self, member: &Member) {
+        self.take_off(member);
+        self.put_away(member);
     }
 
     fn members(&self) -> impl Iterator<Item = &'static Member> {
@@ -384,13 +504,16 @@ pub fn after_fork_in_child() {
 pub fn describe(member: &Member) -> wire::ThreadAt {
     let at = protocol::released_at(member);
     let is_inside = !member.outers_are_empty();
-    let blocking = at.and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) });
+    let birth = member.unsafe_birth().filter(|_| at.is_some());
+    let blocking =
+        at.and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) }).or(birth);
     let location = blocking.or(at).unwrap_or(AT_UNKNOWN);
     let found = units::locate(location);
     let state = match at {
         _ if location == address_of(&INTERRUPTED) => wire::AT_HANDLER,
         None if member.unsafe_outer() == Some(address_of(&INTERRUPTED)) => wire::AT_HANDLER,
         None => wire::AT_NOWHERE,
+        Some(_) if birth.is_some() && blocking == birth => wire::AT_BIRTH,
         Some(_) if found.is_none() && !is_inside => wire::AT_OUTSIDE,
         Some(_) => member.waits.load(Ordering::Relaxed),
     };

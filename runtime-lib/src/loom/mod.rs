@@ -1,7 +1,7 @@
 //! Loom: execution filters in this process (Wu, Ch. 5). core's `loom::abi` says what instrumented code does; this is the rest.
 //!
 //! - [`words`], [`entry`]: the symbols that instrumented code uses
-//! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`units`]: what was compiled with loom
+//! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`birth`]: those to come; [`units`]: what was compiled with loom
 //! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`]), [`holdings`], [`alone`], [`wait`], [`expression`]
 //! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both
 //! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
@@ -14,6 +14,7 @@
 //! In this order: `update::ROUND`, an object table's, the members', [`CONTROL`], the units'. All with signals blocked.
 
 mod alone;
+pub mod birth;
 mod block;
 mod clients;
 mod engine;
@@ -50,8 +51,9 @@ use crate::lock::Lock;
 use crate::log::Own;
 use crate::options::LoomOptions;
 use crate::{meta, sys};
-use core::ffi::{c_char, CStr};
+use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, Ordering};
+use covsched_core::loom::abi::Unit;
 use covsched_core::loom::plan;
 use filter::Filter;
 use members::Member;
@@ -222,6 +224,51 @@ fn registered() {
         Err(text) => refuse_first(text),
     }
     forget_first();
+}
+
+/// The units in `first..after` go: filters that are about them end, and nothing of the units is touched any more.
+fn unload(first: *const Unit, after: *const Unit) {
+    // All objects say so at the end of the process, but stay, and threads may run there for a while.
+    if IS_ENDING.load(Ordering::Acquire) {
+        return;
+    }
+    let was_read = update::in_round(|| {
+        units::unregister(first, after, |unit| {
+            engine::unload(unit);
+            let locations = unit.locations as usize;
+            let locations = locations..locations + unit.location_count as usize;
+            members::for_each(|member| member.forget_birth(locations.clone()));
+        });
+        block::retire()
+    });
+    // A thread in a slot elsewhere may be reading a variable of the object.
+    let mut looks = 0;
+    while block::oldest_reader() < was_read && looks < MOST_LOOKS {
+        looks += 1;
+        wait_a_little(looks);
+    }
+}
+
+/// About half a second.
+const MOST_LOOKS: u32 = 5000;
+
+static IS_ENDING: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C" {
+    fn __cxa_atexit(
+        body: unsafe extern "C" fn(*mut c_void),
+        argument: *mut c_void,
+        object: *mut c_void,
+    ) -> libc::c_int;
+}
+
+/// With the first thread that becomes known, so that this handler comes before all destructors.
+fn watch_exit() {
+    unsafe extern "C" fn ends(_: *mut c_void) {
+        IS_ENDING.store(true, Ordering::Release);
+    }
+    // SAFETY: a handler of the right type, of no object that could be unloaded.
+    let _ = unsafe { __cxa_atexit(ends, core::ptr::null_mut(), core::ptr::null_mut()) };
 }
 
 fn forget_first() {

@@ -20,6 +20,9 @@ pub const UPDATE: u8 = 1;
 pub const FENCES: u8 = 2;
 /// Pending: all threads but one shall pause.
 pub const ALONE: u8 = 4;
+/// Pending, with [`UPDATE`]: who may hold something that others wait for does not stay. An updater takes this back before it
+/// looks for the last time: who has been let go must be seen to run.
+pub const GO_ON: u8 = 8;
 /// Pending: what asks threads to pause.
 pub const PAUSE: u8 = UPDATE | ALONE;
 
@@ -47,10 +50,10 @@ pub trait Shared {
         self.wake();
     }
 
-    /// Sets `set`: threads that release themselves, or are released, stay so from now on, if [`Member::must_stay`] says so; all others
-    /// are seen to be running.
-    fn request(&self, set: u8) {
-        self.change(set, 0);
+    /// Sets `set`, clears `clear`: threads that release themselves, or are released, stay so from now on, if [`Member::must_stay`] says
+    /// so; all others are seen to be running.
+    fn request(&self, set: u8, clear: u8) {
+        self.change(set, clear);
         fence(Ordering::SeqCst);
         self.barrier();
     }

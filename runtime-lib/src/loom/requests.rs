@@ -4,7 +4,7 @@ use super::block::{self, Block};
 use super::filter::Filter;
 use super::report::Line;
 use super::update::{InTheWay, Installed, MOST_IN_REPORT};
-use super::{members, protocol, units, words, SETTINGS};
+use super::{members, protocol, units, update, words, SETTINGS};
 use crate::{start, sys};
 use core::mem::size_of;
 use core::sync::atomic::Ordering;
@@ -98,12 +98,13 @@ fn add(installed: &mut Installed, plan: &[u8], instead_of: Option<u32>) -> Resul
         Some(id) => Some(installed.find(id).ok_or(NO_SUCH)?),
         None => None,
     };
-    units::forget_unloaded();
-    let filter = Filter::new(plan, SETTINGS.timeout())?;
+    let filter = installed.prepare(|| Filter::new(plan, SETTINGS.timeout()))?;
     // One that was expelled has nothing to evacuate: it is forgotten when its successor is there.
     let expelled = old.filter(|old| old.is_expelled.load(Ordering::Relaxed));
     let mut in_the_way = InTheWay::new();
-    match installed.change(Some(filter), old.filter(|_| expelled.is_none()), &mut in_the_way) {
+    let changed = installed.change(Some(filter), old.filter(|_| expelled.is_none()), &mut in_the_way);
+    installed.prepared();
+    match changed {
         Ok(outcome) if outcome.is_done => {
             let broken = old.filter(|old| instead_of.is_some() && installed.find(old_id(old)).is_some());
             broken.into_iter().for_each(|old| installed.drop_report(old));
@@ -152,7 +153,6 @@ fn changed(change: Change, arrival: u64) -> Option<(*mut Block, usize)> {
 }
 
 fn hello() -> Option<(*mut Block, usize)> {
-    units::forget_unloaded();
     let units = units::count();
     let mut message = Message::new(size_of::<Process>() + units as usize * size_of::<u64>())?;
     let process = Process {
@@ -171,7 +171,7 @@ fn threads() -> Option<(*mut Block, usize)> {
     members::forget_vanished();
     // Those that begin meanwhile have no room, and are in the next answer.
     let mut message = Message::new(members::count() as usize * size_of::<ThreadAt>())?;
-    members::for_each(|member| message.push(members::describe(member).as_bytes()));
+    update::in_round(|| members::for_each(|member| message.push(members::describe(member).as_bytes())));
     Some(message.finish(THREADS))
 }
 

@@ -148,7 +148,7 @@ fn lock(member: &Member, filter: &Filter, location: usize, name: Name) -> bool {
         if taken == Taken::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
             taken = latch::take(&object.word, member.number(), &mut wait);
-            wait.end();
+            wait.end(taken == Taken::Yes);
             has_waited = true;
         }
         match taken {
@@ -184,7 +184,7 @@ fn down(member: &Member, filter: &Filter, location: usize, name: Name, times: u3
         if moved == Moved::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
             moved = object.semaphore().down(times, &mut wait);
-            wait.end();
+            wait.end(moved == Moved::Yes);
             has_waited = true;
         }
         if moved != Moved::Dead {

@@ -4,7 +4,8 @@
 //! object have registered, the cells whose callee some unit defines are set to "runs on": a new object's against all that is
 //! known, and what older ones left open against the new object's.
 //!
-//! Limit: an object that is unloaded (dlclose) is noticed when an update looks at its units, not before.
+//! An object that is unloaded (dlclose) takes its units back, in its last destructor, while no update is in a round. What lies in
+//! a unit is only touched in a round, under the lock here, or by threads that run its code.
 
 use crate::lock::Lock;
 use crate::sys;
@@ -14,15 +15,17 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use covsched_core::loom::abi::{Unit, AT_RUNNING, SWITCH_SLOW, SWITCH_WAIT, VERSION};
 
-/// A registered unit: what its descriptor said, so that a look at it is always possible.
+/// A registered unit.
 #[derive(Clone, Copy)]
-pub struct Known {
-    /// Where the descriptor is.
-    pub unit: *const Unit,
-    /// Its hash.
-    pub hash: u64,
-    /// The object has been unloaded.
-    is_gone: bool,
+struct Known {
+    unit: *const Unit,
+}
+
+impl Known {
+    fn get(&self) -> &'static Unit {
+        // SAFETY: registered, and there until it is taken off the list.
+        unsafe { &*self.unit }
+    }
 }
 
 /// An array that grows by mapping more.
@@ -53,6 +56,19 @@ impl<T: Copy> Array<T> {
         unsafe { self.base.add(self.length).write(value) };
         self.length += 1;
         true
+    }
+
+    /// Keeps those that are as `is_kept` says, in their order.
+    fn retain(&mut self, mut is_kept: impl FnMut(&T) -> bool) {
+        let mut kept = 0;
+        let all = self.as_slice();
+        for index in 0..all.len() {
+            if is_kept(&all[index]) {
+                all[kept] = all[index];
+                kept += 1;
+            }
+        }
+        self.length = kept;
     }
 
     fn as_slice(&mut self) -> &mut [T] {
@@ -215,7 +231,7 @@ pub unsafe fn register(first: *const Unit, after: *const Unit) -> Result<(), &'s
                     is_foreign = true;
                     break;
                 }
-                if !units.known.push(Known { unit: at, hash: (*at).hash, is_gone: false }) {
+                if !units.known.push(Known { unit: at }) {
                     return false;
                 }
                 at = at.add(1);
@@ -232,6 +248,19 @@ pub unsafe fn register(first: *const Unit, after: *const Unit) -> Result<(), &'s
     }
 }
 
+/// Forgets the units in `first..after`; `body` gets each while it is still there.
+pub fn unregister(first: *const Unit, after: *const Unit, mut body: impl FnMut(&'static Unit)) {
+    with_units(|units| {
+        units.known.retain(|known| {
+            let goes = (first..after).contains(&known.unit);
+            if goes {
+                body(known.get());
+            }
+            !goes
+        });
+    });
+}
+
 impl Units {
     /// Units from `old` on are new.
     unsafe fn resolve(&mut self, old: usize) -> bool {
@@ -240,11 +269,11 @@ impl Units {
         let known = known.as_slice();
         // SAFETY: registered units: their arrays are there; so below.
         unsafe {
-            let counts = known[old..].iter().map(|known| (*known.unit).defined_count as usize);
+            let counts = known[old..].iter().map(|known| known.get().defined_count as usize);
             if !defined.reserve(counts.sum()) {
                 return false;
             }
-            for unit in known[old..].iter().map(|known| &*known.unit) {
+            for unit in known[old..].iter().map(Known::get) {
                 atomics(unit.defined, unit.defined_count).iter().for_each(|&hash| defined.insert(hash));
                 let byte = if is_slow { SWITCH_SLOW } else { 0 } | if is_waiting { SWITCH_WAIT } else { 0 };
                 if byte != 0 {
@@ -252,7 +281,7 @@ impl Units {
                 }
             }
             // Older units are looked at again only where something new has come.
-            for unit in known.iter().filter(|known| !known.is_gone).map(|known| &*known.unit) {
+            for unit in known.iter().map(Known::get) {
                 let cells = atomics(unit.calls.cast::<AtomicUsize>(), unit.call_count);
                 for (cell, &callee) in cells.iter().zip(atomics(unit.callees, unit.call_count)) {
                     if cell.load(Ordering::Relaxed) != AT_RUNNING && defined.contains(callee) {
@@ -268,18 +297,14 @@ impl Units {
 /// Looks at all units that are there.
 pub fn for_each(mut body: impl FnMut(&'static Unit)) {
     with_units(|units| {
-        let there = units.known.as_slice().iter().filter(|known| !known.is_gone);
-        // SAFETY: registered units.
-        there.for_each(|known| body(unsafe { &*known.unit }));
+        units.known.as_slice().iter().for_each(|known| body(known.get()));
     });
 }
 
 /// The unit with this hash. The same source linked twice into a process is found once for each: `nth`.
 pub fn find(hash: u64, nth: usize) -> Option<&'static Unit> {
     with_units(|units| {
-        let mut there = units.known.as_slice().iter().filter(|known| !known.is_gone && known.hash == hash);
-        // SAFETY: a registered unit.
-        there.nth(nth).map(|known| unsafe { &*known.unit })
+        units.known.as_slice().iter().map(Known::get).filter(|unit| unit.hash == hash).nth(nth)
     })
 }
 
@@ -306,9 +331,9 @@ pub fn locate(location: usize) -> Option<(u64, u32)> {
 pub fn set_waiting(is_waiting: bool) {
     with_units(|units| {
         units.is_waiting = is_waiting;
-        let there = units.known.as_slice().iter().filter(|known| !known.is_gone);
+        let there = units.known.as_slice().iter();
         // SAFETY: registered units; only the runtime writes these bytes, under this lock.
-        for byte in there.flat_map(|known| unsafe { functions(&*known.unit) }) {
+        for byte in there.flat_map(|known| unsafe { functions(known.get()) }) {
             let old = byte.load(Ordering::Relaxed);
             let new = if is_waiting { old | SWITCH_WAIT } else { old & !SWITCH_WAIT };
             if new != old {
@@ -321,9 +346,7 @@ pub fn set_waiting(is_waiting: bool) {
 /// Sets or clears "slow" of a function, as `is_slow` says for each unit and number.
 pub fn set_slow(mut is_slow: impl FnMut(&Unit, usize) -> bool) {
     with_units(|units| {
-        for known in units.known.as_slice().iter().filter(|known| !known.is_gone) {
-            // SAFETY: as above.
-            let unit = unsafe { &*known.unit };
+        for unit in units.known.as_slice().iter().map(Known::get) {
             // SAFETY: as above.
             for (number, byte) in unsafe { functions(unit) }.iter().enumerate() {
                 let old = byte.load(Ordering::Relaxed);
@@ -339,17 +362,6 @@ pub fn set_slow(mut is_slow: impl FnMut(&Unit, usize) -> bool) {
 /// `loom-switch=slow`: units that register are slow.
 pub fn begin_slow() {
     with_units(|units| units.is_slow = true);
-}
-
-/// Notices objects that were unloaded.
-pub fn forget_unloaded() {
-    with_units(|units| {
-        for known in units.known.as_slice().iter_mut().filter(|known| !known.is_gone) {
-            let is_there = sys::is_mapped(known.unit.cast(), size_of::<Unit>());
-            // SAFETY: mapped, so readable; an object's data is.
-            known.is_gone = !is_there || unsafe { (*known.unit).hash != known.hash };
-        }
-    });
 }
 
 /// Before a fork.

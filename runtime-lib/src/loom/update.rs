@@ -3,6 +3,17 @@
 //! An update first makes everything that it needs. Then come rounds: threads are asked to pause where it is safe, and when all have,
 //! cells and switches change; if that takes too long, all go on for a while, and the next round has more time. A thread in a
 //! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends.
+//!
+//! # Locks
+//! A thread that paused with a lock of the program, or of a filter, keeps those out who want it, and they may have to get on first.
+//! So when nothing gets better, those who may hold something go on ([`protocol::GO_ON`]), and pause where they do not, while all others
+//! stay.
+//!
+//! # Removal
+//! What is unsafe is unsafe for a filter that comes: a thread must not release what it has not taken, or count as an event
+//! whose partner has happened before. A filter that goes takes its locks and semaphores with it, and what threads hold of
+//! them ([`holdings::purge`]); who waits for it goes on. So it can go wherever threads are: they only must not be in the
+//! middle of one of its operations. Replaced, the new one's places count.
 
 use super::block::{self, Block, Retired};
 use super::filter::{Filter, BROKEN, GONE};
@@ -13,27 +24,50 @@ use super::{alone, holdings, units, with_control, words, GATE, SETTINGS};
 use crate::lock::Lock;
 use crate::sys;
 use core::mem::size_of;
-use core::ptr::null_mut;
-use core::sync::atomic::{AtomicUsize, Ordering};
-use covsched_core::loom::abi::{LOCATION_SAFE, LOCATION_UNSAFE, SWITCH_SLOW};
+use core::ptr::{null, null_mut};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use covsched_core::loom::abi::{Unit, LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
 /// Held in a round; a fork waits for it.
 pub static ROUND: Lock = Lock::new();
 
+/// Runs `body` while no update is in a round, and no unit goes.
+pub fn in_round<R>(body: impl FnOnce() -> R) -> R {
+    let mask = sys::block_signals();
+    ROUND.acquire();
+    let result = body();
+    ROUND.release();
+    sys::restore_signals(mask);
+    result
+}
+
 /// A cell and the list that it gets.
-#[derive(Clone, Copy)]
 struct CellList {
-    cell: &'static AtomicUsize,
+    /// Null: its unit was unloaded.
+    cell: AtomicPtr<AtomicUsize>,
     list: *const List,
 }
 
-/// Everything that is installed. The engine's.
+impl CellList {
+    fn set(&self, list: *const List) {
+        // SAFETY: a cell of a unit that is there, since this is a round.
+        if let Some(cell) = unsafe { self.cell.load(Ordering::Relaxed).as_ref() } {
+            cell.store(list as usize, Ordering::Release);
+        }
+    }
+}
+
+/// Everything that is installed. The engine's; what is atomic changes in rounds, and a thread that unloads units looks there.
 pub struct Installed {
     /// Filters, newest first, those that were expelled too.
-    pub filters: *mut Filter,
+    filters: AtomicPtr<Filter>,
+    /// A filter that is to come.
+    adding: AtomicPtr<Filter>,
     /// What is in the cells: a block that begins with its number of [`CellList`]s.
-    cells: *mut Block,
+    cells: AtomicPtr<Block>,
+    /// What is to be there.
+    coming: AtomicPtr<Block>,
     retired: Retired,
     last_id: u32,
 }
@@ -75,12 +109,19 @@ impl InTheWay {
 impl Installed {
     /// Nothing.
     pub const fn new() -> Self {
-        Installed { filters: null_mut(), cells: null_mut(), retired: Retired::new(), last_id: 0 }
+        Installed {
+            filters: AtomicPtr::new(null_mut()),
+            adding: AtomicPtr::new(null_mut()),
+            cells: AtomicPtr::new(null_mut()),
+            coming: AtomicPtr::new(null_mut()),
+            retired: Retired::new(),
+            last_id: 0,
+        }
     }
 
     /// All filters, newest first.
     pub fn all(&self) -> impl Iterator<Item = &'static Filter> + Clone {
-        let mut next = self.filters;
+        let mut next = self.filters.load(Ordering::Acquire);
         core::iter::from_fn(move || {
             // SAFETY: filters of the list stay until the engine takes them off.
             let filter = unsafe { next.as_ref()? };
@@ -108,10 +149,12 @@ impl Installed {
         let is_in = |filter: &&'static Filter| {
             filter.is_active() && !removed.is_some_and(|removed| core::ptr::eq(removed, *filter))
         };
-        // SAFETY: lists are made of installed filters.
-        let cells = unsafe { make_lists(self.all().filter(is_in).chain(added))? };
-        let old = self.cells;
-        let mut evacuation = Evacuation { added, removed, in_the_way };
+        let cells = in_round(|| {
+            // SAFETY: lists are made of installed filters, whose units are there in a round.
+            let made = unsafe { make_lists(self.all().filter(is_in).chain(added)) };
+            made.inspect(|&made| self.coming.store(made, Ordering::Relaxed))
+        })?;
+        let mut evacuation = Evacuation { added, in_the_way };
         // All of it while the round lasts: a forked child finds the whole change, or nothing of it.
         let outcome = evacuation.run(|| {
             if let Some(removed) = removed {
@@ -119,14 +162,16 @@ impl Installed {
                 alone::filter_ended(removed);
                 holdings::purge(removed);
             }
+            let old = self.cells.load(Ordering::Relaxed);
             // SAFETY: all threads are paused, or wait in a slot and look at their cell again.
             unsafe {
-                for_each_cell(old, |cell| cell.cell.store(0, Ordering::Release));
-                for_each_cell(cells, |cell| cell.cell.store(cell.list as usize, Ordering::Release));
+                for_each_cell(old, |cell| cell.set(null()));
+                for_each_cell(cells, |cell| cell.set(cell.list));
             }
             removed.into_iter().for_each(|filter| set_slow(filter, SETTINGS.is_slow()));
             self.all().filter(is_in).chain(added).for_each(|filter| set_slow(filter, true));
-            self.cells = cells;
+            self.cells.store(cells, Ordering::Relaxed);
+            self.coming.store(null_mut(), Ordering::Relaxed);
             if !old.is_null() {
                 self.retired.add(old);
             }
@@ -134,8 +179,8 @@ impl Installed {
                 self.last_id += 1;
                 added.since.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
                 // SAFETY: only the engine touches links.
-                unsafe { *added.next.get() = self.filters };
-                self.filters = (added as *const Filter).cast_mut();
+                unsafe { *added.next.get() = self.filters.load(Ordering::Relaxed) };
+                self.filters.store((added as *const Filter).cast_mut(), Ordering::Release);
             }
             // One that broke stays in the list, for its report.
             removed
@@ -143,10 +188,54 @@ impl Installed {
                 .into_iter()
                 .for_each(|removed| self.forget(removed));
         });
-        if !outcome.is_done && !cells.is_null() {
+        if outcome.is_done {
+            return Ok(outcome);
+        }
+        in_round(|| self.coming.store(null_mut(), Ordering::Relaxed));
+        if !cells.is_null() {
             block::unmap(cells);
         }
-        Ok(outcome)
+        match added {
+            Some(added) if !added.is_active() => Err(UNLOADED),
+            _ => Ok(outcome),
+        }
+    }
+
+    /// A filter is made, for a change; afterwards there is none.
+    pub fn prepare(
+        &self,
+        make: impl FnOnce() -> Result<&'static Filter, &'static str>,
+    ) -> Result<&'static Filter, &'static str> {
+        in_round(|| {
+            make()
+                .inspect(|filter| self.adding.store((*filter as *const Filter).cast_mut(), Ordering::Relaxed))
+        })
+    }
+
+    /// The end of what [`Installed::prepare`] began.
+    pub fn prepared(&self) {
+        in_round(|| self.adding.store(null_mut(), Ordering::Relaxed));
+    }
+
+    /// A unit goes. In a round, by the thread that unloads it.
+    pub fn unload(&self, unit: &'static Unit) {
+        // SAFETY: registered until now.
+        let slots = unsafe { units::slots(unit) }.as_ptr_range();
+        for cells in [&self.cells, &self.coming] {
+            // SAFETY: blocks of make_lists.
+            unsafe {
+                for_each_cell(cells.load(Ordering::Relaxed), |cell| {
+                    if slots.contains(&cell.cell.load(Ordering::Relaxed).cast_const()) {
+                        cell.cell.store(null_mut(), Ordering::Relaxed);
+                    }
+                });
+            }
+        }
+        self.all().for_each(|filter| filter.unload(unit, true));
+        // SAFETY: the engine waits for the round before it gives it back.
+        if let Some(filter) = unsafe { self.adding.load(Ordering::Relaxed).as_ref() } {
+            filter.unload(unit, false);
+        }
     }
 
     /// Whether a filter that broke still has operations in cells, or slow functions.
@@ -163,7 +252,7 @@ impl Installed {
 
     /// Forgets a filter that is not in any cell; in a round, since a forked child has the list too.
     fn forget(&mut self, filter: &'static Filter) {
-        let mut at: *mut *mut Filter = &mut self.filters;
+        let mut at: *mut *mut Filter = self.filters.get_mut();
         // SAFETY: the engine's list.
         unsafe {
             while !(*at).is_null() {
@@ -188,8 +277,9 @@ impl Installed {
 
 fn set_slow(filter: &Filter, is_slow: bool) {
     for switch in filter.switches() {
+        let Some(unit) = filter.unit(switch.unit) else { continue };
         // SAFETY: a registered unit; checked numbers. All threads are paused, and the engine alone writes these bits.
-        let byte = unsafe { &units::functions(filter.unit(switch.unit))[switch.function as usize] };
+        let byte = unsafe { &units::functions(unit)[switch.function as usize] };
         let old = byte.load(Ordering::Relaxed);
         let new = if is_slow { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
         byte.store(new, Ordering::Relaxed);
@@ -221,7 +311,7 @@ unsafe fn make_lists(
     for filter in filters {
         let id = filter.id.load(Ordering::Relaxed);
         for (number, op) in filter.ops().iter().enumerate() {
-            let unit = filter.unit(op.unit);
+            let Some(unit) = filter.unit(op.unit) else { continue };
             // SAFETY: a registered unit; a checked number.
             let cell = unsafe { &units::slots(unit)[op.slot as usize] };
             let location = unit.locations as usize + unit.slot_base as usize + op.slot as usize;
@@ -254,7 +344,8 @@ unsafe fn make_lists(
                 entry.write(placed.entry);
                 entry = entry.add(1);
             }
-            cell.write(CellList { cell: chunk[0].cell, list });
+            let place = (chunk[0].cell as *const AtomicUsize).cast_mut();
+            cell.write(CellList { cell: AtomicPtr::new(place), list });
             cell = cell.add(1);
             list = entry.cast();
         }
@@ -278,41 +369,49 @@ unsafe fn for_each_cell(block: *mut Block, body: impl FnMut(&CellList)) {
     }
 }
 
+/// Why a filter could not be installed.
+const UNLOADED: &str = "code that the filter is about was unloaded meanwhile";
+
 struct Evacuation<'a> {
     added: Option<&'static Filter>,
-    removed: Option<&'static Filter>,
     in_the_way: &'a mut InTheWay,
 }
 
 /// Nanoseconds.
 const MILLISECOND: u64 = 1_000_000;
-/// How long nothing may get better in the first round, and in the longest.
-const ROUND_TIME: (u64, u64) = (20 * MILLISECOND, 200 * MILLISECOND);
-/// How long threads run between rounds.
-const BETWEEN: (u64, u64) = (MILLISECOND, 50 * MILLISECOND);
+/// How long the first round takes in which nothing gets better, and the longest.
+const ROUND_TIME: (u64, u64) = (50 * MILLISECOND, 200 * MILLISECOND);
+/// How long nothing may get better before those who may hold a lock go on, and then before they stay again; twice as long each time.
+const STALL_TIME: (u64, u64) = (MILLISECOND, 8 * MILLISECOND);
+/// How long threads run between rounds, at most: threads in step must not be so each time.
+const BETWEEN: (u64, u64) = (MILLISECOND, 20 * MILLISECOND);
 
 impl Evacuation<'_> {
     /// Rounds until all are paused, then `update`.
     fn run(&mut self, update: impl FnOnce()) -> Outcome {
         let begun = sys::monotonic_nanoseconds();
         let (mut limit, mut between) = (ROUND_TIME.0, BETWEEN.0);
-        units::forget_unloaded();
         members::forget_vanished();
-        self.mark(LOCATION_UNSAFE);
         let mut tries = 0;
         let is_done = loop {
             tries += 1;
             ROUND.acquire();
+            if self.added.is_some_and(|added| !added.is_active()) {
+                self.mark(false);
+                ROUND.release();
+                break false;
+            }
+            self.mark(true);
             with_control(|| {
                 units::set_waiting(true);
-                GATE.request(protocol::UPDATE);
+                GATE.request(protocol::UPDATE, 0);
             });
             let is_empty = self.wait_until_empty(limit);
             let waited = sys::monotonic_nanoseconds() - begun;
             let is_last = tries >= SETTINGS.tries() || waited > SETTINGS.patience();
             if is_empty {
                 update();
-                self.mark(LOCATION_SAFE);
+                self.mark(false);
                 resume();
                 break true;
             }
@@ -324,39 +423,61 @@ impl Evacuation<'_> {
                         self.in_the_way.add(described);
                     }
                 });
-                self.mark(LOCATION_SAFE);
+                self.mark(false);
             }
             resume();
             if is_last {
                 break false;
             }
             members::forget_vanished();
-            sys::sleep_nanoseconds(between as u32);
+            let part = covsched_core::hash::mix(sys::monotonic_nanoseconds()) % between;
+            sys::sleep_nanoseconds((between / 4 + part * 3 / 4) as u32);
             limit = (limit * 2).min(ROUND_TIME.1);
             between = (between * 2).min(BETWEEN.1);
         };
         Outcome { tries, is_done }
     }
 
-    /// Sets the bytes of all locations that are not safe.
-    fn mark(&self, mark: u8) {
-        // A filter that broke does nothing: it can be taken out anywhere.
-        let removed = self.removed.filter(|filter| filter.is_active() || mark == LOCATION_SAFE);
-        for filter in self.added.into_iter().chain(removed) {
-            for place in filter.unsafe_at() {
-                // SAFETY: a registered unit; a checked number.
-                let bytes = unsafe { units::locations(filter.unit(place.unit)) };
-                bytes[place.location as usize].store(mark, Ordering::Release);
-            }
+    /// Sets, or clears, the bytes of all locations that matter.
+    fn mark(&self, is_set: bool) {
+        let Some(filter) = self.added else { return };
+        for place in filter.unsafe_at() {
+            let Some(unit) = filter.unit(place.unit) else { continue };
+            // SAFETY: a registered unit; a checked number.
+            let bytes = unsafe { units::locations(unit) };
+            let mark = if is_set { place.marks as u8 } else { LOCATION_SAFE };
+            bytes[place.location as usize].store(mark, Ordering::Release);
         }
     }
 
-    /// Whether all threads came to be at safe places in time: the limit is how long nothing may change for the better. Threads that
-    /// only need a processor would not get it any sooner if all went on.
+    /// Whether all threads came to be at safe places in time.
     fn wait_until_empty(&self, limit: u64) -> bool {
+        let end = sys::monotonic_nanoseconds() + limit;
+        let (mut stall, mut goes_on) = (STALL_TIME, false);
+        loop {
+            let is_empty = self.watch(if goes_on { stall.1 } else { stall.0 }, limit);
+            if is_empty && !goes_on {
+                return true;
+            }
+            if !is_empty && sys::monotonic_nanoseconds() > end {
+                return false;
+            }
+            if goes_on {
+                with_control(|| GATE.request(protocol::UPDATE, protocol::GO_ON));
+                stall = (stall.0 * 2, stall.1 * 2);
+            } else {
+                with_control(|| GATE.change(protocol::GO_ON, 0));
+            }
+            goes_on = !goes_on;
+        }
+    }
+
+    /// Waits until nobody is in the way, or nothing has changed for the better for so long: threads that only need a
+    /// processor would not get it any sooner if all went on.
+    fn watch(&self, stall: u64, limit: u64) -> bool {
         const MOST_LIMITS: u64 = 5;
         let begun = sys::monotonic_nanoseconds();
-        let (mut end, mut fewest, mut looks) = (begun + limit, usize::MAX, 0);
+        let (mut end, mut fewest, mut looks) = (begun + stall, usize::MAX, 0);
         loop {
             let mut in_the_way = 0;
             members::for_each(|member| in_the_way += usize::from(!is_out_of_the_way(member)));
@@ -369,7 +490,7 @@ impl Evacuation<'_> {
                 let now = sys::monotonic_nanoseconds();
                 if in_the_way < fewest {
                     fewest = in_the_way;
-                    end = (now + limit).min(begun + MOST_LIMITS * limit);
+                    end = (now + stall).min(begun + MOST_LIMITS * limit);
                 }
                 if now > end {
                     return false;
@@ -379,15 +500,16 @@ impl Evacuation<'_> {
     }
 }
 
+/// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
 fn is_out_of_the_way(member: &'static Member) -> bool {
-    protocol::released_at(member).is_some_and(|at| member.is_safe(at))
+    member.unsafe_birth().is_none() && protocol::released_at(member).is_some_and(|at| member.is_safe(at))
 }
 
 /// All go on.
 fn resume() {
     with_control(|| {
         units::set_waiting(words::PENDING.load(Ordering::Relaxed) & protocol::ALONE != 0);
-        GATE.change(0, protocol::UPDATE);
+        GATE.change(0, protocol::UPDATE | protocol::GO_ON);
     });
     ROUND.release();
 }

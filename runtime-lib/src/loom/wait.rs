@@ -51,9 +51,11 @@ impl<'a> Wait<'a> {
         false
     }
 
-    /// The thread runs again.
-    pub fn end(self) {
+    /// The thread runs again. `has_it`: it has got what it waited for, and should use it and give it back.
+    pub fn end(self, has_it: bool) {
+        self.member.takes.set(has_it);
         protocol::reacquire(&GATE, self.member, self.location);
+        self.member.takes.set(false);
         self.member.waits.store(self.before, Ordering::Relaxed);
     }
 }

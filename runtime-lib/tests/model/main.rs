@@ -24,7 +24,7 @@ use latch::{Sleeper, Taken};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-use protocol::{Member, Shared, ALONE, FENCES, RUNNING, UPDATE};
+use protocol::{Member, Shared, ALONE, FENCES, GO_ON, RUNNING, UPDATE};
 use sync::{fence, AtomicU32, AtomicU8, AtomicUsize, Ordering};
 
 /// All sleepers of a model.
@@ -59,6 +59,8 @@ impl Futex {
 
 const SAFE: usize = 100;
 const UNSAFE: usize = 101;
+/// Safe, but others may be waiting for what a thread has there.
+const HOLDING: usize = 102;
 
 struct World {
     pending: AtomicU8,
@@ -109,12 +111,28 @@ impl Shared for World {
 
 struct Worker {
     at: AtomicUsize,
+    /// Where it was created, until it has begun.
+    born: AtomicUsize,
     is_owner: bool,
 }
 
 impl Worker {
     fn new() -> Self {
-        Worker { at: AtomicUsize::new(SAFE), is_owner: false }
+        Worker::at(SAFE)
+    }
+
+    fn at(location: usize) -> Self {
+        Worker { at: AtomicUsize::new(location), born: AtomicUsize::new(0), is_owner: false }
+    }
+
+    fn is_safe(&self, location: usize) -> bool {
+        location != UNSAFE && self.born.load(Ordering::Acquire) != UNSAFE
+    }
+
+    /// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
+    fn is_away(&self) -> bool {
+        self.born.load(Ordering::Acquire) != UNSAFE
+            && protocol::released_at(self).is_some_and(|at| self.is_safe(at))
     }
 }
 
@@ -123,7 +141,9 @@ impl Member for Worker {
         &self.at
     }
     fn must_stay(&self, location: usize, pending: u8) -> bool {
-        (pending & UPDATE != 0 && location == SAFE) || (pending & ALONE != 0 && !self.is_owner)
+        let goes_on = pending & GO_ON != 0 && location == HOLDING;
+        let for_update = pending & UPDATE != 0 && self.is_safe(location) && !goes_on;
+        for_update || (pending & ALONE != 0 && !self.is_owner)
     }
 }
 
@@ -141,9 +161,11 @@ fn come_back(world: &World, worker: &Worker, location: usize) {
 }
 
 fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
-    world.request(bit);
-    let is_away =
-        |worker: &Arc<Worker>| protocol::released_at(&**worker).is_some_and(|at| bit == ALONE || at == SAFE);
+    world.request(bit, 0);
+    let is_away = |worker: &Arc<Worker>| match bit {
+        ALONE => protocol::released_at(&**worker).is_some(),
+        _ => worker.is_away(),
+    };
     while !workers.iter().all(is_away) {
         thread::yield_now();
     }
@@ -242,6 +264,116 @@ fn unsafe_ground_is_left_before_the_update() {
             });
             update(&world, &[worker], UPDATE);
             thread.join().unwrap();
+        });
+    }
+}
+
+/// As [`update`]; who holds something may go on for as long as somebody is in the way.
+fn update_with_locks(world: &World, workers: &[Arc<Worker>]) {
+    let is_away = |worker: &Arc<Worker>| worker.is_away();
+    world.request(UPDATE, 0);
+    while !workers.iter().all(is_away) {
+        world.change(GO_ON, 0);
+        while !workers.iter().all(is_away) {
+            thread::yield_now();
+        }
+        world.request(UPDATE, GO_ON);
+    }
+    world.write();
+    world.change(0, UPDATE | GO_ON);
+}
+
+#[test]
+fn who_was_let_go_is_seen_to_run() {
+    for mode in [0, FENCES] {
+        model(3, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(HOLDING)));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    come_back(&world, &worker, HOLDING);
+                    world.read();
+                    protocol::release(&*worker, SAFE);
+                }
+            });
+            world.request(UPDATE, 0);
+            world.change(GO_ON, 0);
+            world.request(UPDATE, GO_ON);
+            while !worker.is_away() {
+                thread::yield_now();
+            }
+            world.write();
+            world.change(0, UPDATE);
+            thread.join().unwrap();
+            assert_eq!(world.read(), 1);
+        });
+    }
+}
+
+#[test]
+fn a_lock_that_is_held_at_a_pause_is_given_back() {
+    model(1, || {
+        let world = Arc::new(World::new(0));
+        let lock = Arc::new((AtomicU32::new(1), Futex::new()));
+        let workers = [Arc::new(Worker::at(HOLDING)), Arc::new(Worker::at(UNSAFE))];
+        let holder = thread::spawn({
+            let (world, worker, lock) = (world.clone(), workers[0].clone(), lock.clone());
+            move || {
+                come_back(&world, &worker, HOLDING);
+                world.read();
+                lock.0.store(0, Ordering::Release);
+                lock.1.wake();
+                protocol::release(&*worker, SAFE);
+            }
+        });
+        let waiter = thread::spawn({
+            let (world, worker, lock) = (world.clone(), workers[1].clone(), lock.clone());
+            move || {
+                // In the call that takes the lock.
+                while lock.0.load(Ordering::Acquire) != 0 {
+                    lock.1.wait(&lock.0, 1);
+                }
+                come_back(&world, &worker, UNSAFE);
+                world.read();
+                protocol::release(&*worker, SAFE);
+            }
+        });
+        update_with_locks(&world, &workers);
+        holder.join().unwrap();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_thread_that_was_created_counts_before_it_has_begun() {
+    for mode in [0, FENCES] {
+        model(2, move || {
+            let world = Arc::new(World::new(mode));
+            let workers = [Arc::new(Worker::new()), Arc::new(Worker::new())];
+            let creator = thread::spawn({
+                let (world, [worker, child]) = (world.clone(), workers.clone());
+                move || {
+                    come_back(&world, &worker, SAFE);
+                    let before = world.read();
+                    protocol::release(&*worker, UNSAFE);
+                    child.born.store(UNSAFE, Ordering::Relaxed);
+                    let begun = thread::spawn({
+                        let world = world.clone();
+                        move || {
+                            come_back(&world, &child, SAFE);
+                            child.born.store(0, Ordering::Release);
+                            assert_eq!(world.read(), before, "the update came before the thread began");
+                            protocol::release(&*child, SAFE);
+                        }
+                    });
+                    come_back(&world, &worker, UNSAFE);
+                    assert_eq!(world.read(), before, "the update came in the middle");
+                    protocol::release(&*worker, SAFE);
+                    begun.join().unwrap();
+                }
+            });
+            update(&world, &workers, UPDATE);
+            creator.join().unwrap();
         });
     }
 }

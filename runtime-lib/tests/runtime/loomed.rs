@@ -227,7 +227,11 @@ fn what_is_released_without_being_held_is_counted_and_ignored() {
 fn an_order_that_never_comes_is_released_when_its_filter_is_removed() {
     let mut server = Server::start(4, "");
     let mut controller = server.controller();
-    let plan = PlanBuilder::new(CONSTRAINT_ORDER, 1).slow(&[3]).op(4, OP_DOWN, 0, NONE, NONE);
+    // Where they will wait is no place to be when the filter comes; when it goes, it is.
+    let plan = PlanBuilder::new(CONSTRAINT_ORDER, 1)
+        .slow(&[3])
+        .not_at(&[SLOTS_AT + 4])
+        .op(4, OP_DOWN, 0, NONE, NONE);
     let id = controller.add(&plan.bytes()).done().filter;
     server.command("o");
     let_run(200);

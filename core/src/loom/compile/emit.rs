@@ -20,8 +20,8 @@ pub(super) struct Parts<'p> {
     pub(super) timeout_ms: u32,
     /// Each with the index of its constraint.
     pub(super) operations: Vec<(u16, &'p Operation)>,
-    /// Unit and location.
-    pub(super) unsafe_at: BTreeSet<(usize, u32)>,
+    /// Unit and location: `LOCATION_` bits.
+    pub(super) unsafe_at: BTreeMap<(usize, u32), u8>,
     /// Unit and function.
     pub(super) switches: BTreeSet<(usize, u32)>,
     pub(super) constraints: Vec<ConstraintRecord>,
@@ -64,8 +64,9 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
         .collect();
     let switches: Vec<Switch> =
         parts.switches.iter().map(|&(unit, function)| Switch { unit: number(unit), function }).collect();
-    let unsafe_at: Vec<UnsafeAt> =
-        parts.unsafe_at.iter().map(|&(unit, location)| UnsafeAt { unit: number(unit), location }).collect();
+    let unsafe_at: Vec<UnsafeAt> = (parts.unsafe_at.iter())
+        .map(|(&(unit, location), &marks)| UnsafeAt { unit: number(unit), location, marks: marks.into() })
+        .collect();
 
     let mut out = Writer { bytes: vec![0; size_of::<PlanHeader>()] };
     let units = out.records(&unit_refs);
@@ -103,7 +104,7 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
 /// The units that the plan is about, numbered in their order.
 fn used_units(graph: &Graph<'_>, parts: &Parts<'_>) -> BTreeMap<usize, u32> {
     let mut used: BTreeSet<usize> = BTreeSet::new();
-    used.extend(parts.unsafe_at.iter().map(|(unit, _)| unit));
+    used.extend(parts.unsafe_at.keys().map(|(unit, _)| unit));
     used.extend(parts.switches.iter().map(|(unit, _)| unit));
     for (_, operation) in &parts.operations {
         used.insert(graph.place(graph.function_of(operation.point)).unit);

@@ -17,15 +17,16 @@ pub mod summary;
 mod tests;
 pub mod types;
 
+use super::abi::{LOCATION_HOLDS, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH};
 use super::filter::{parse, tree::Rule, tree::Statement};
 pub use super::filter::{Diagnostic, Severity, Span};
-use super::graph::{FunctionId, Graph, PointId};
+use super::graph::{holds, FunctionId, Graph, PointId};
 use super::plan;
 use super::table::{PointKind, UnitTable};
 use emit::Parts;
 use operations::{Maker, Operations};
 use places::Finder;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 pub use summary::{ConstraintSummary, Cost, FunctionAt, PlaceAt, SiteSummary, Summary};
 pub use types::{Field, Form, Global, LocalVariable, NoTypes, TypeId, Types};
 
@@ -169,9 +170,6 @@ pub fn compile(
         return Err(maker.errors);
     }
 
-    let location = |&point: &PointId| {
-        graph.location(point).map(|location| (graph.place(graph.function_of(point)).unit, location))
-    };
     let constraints = rules
         .iter()
         .zip(&made)
@@ -199,11 +197,7 @@ pub fn compile(
         source,
         timeout_ms: timeout.unwrap_or(0),
         operations: all().collect(),
-        unsafe_at: made
-            .iter()
-            .flat_map(|made| &made.unsafe_points)
-            .filter_map(location)
-            .collect::<BTreeSet<_>>(),
+        unsafe_at: marks(&graph, &made),
         switches: all().map(|(_, operation)| switch(operation.point)).collect(),
         constraints,
     };
@@ -223,6 +217,31 @@ pub fn compile(
         locations: emit::location_count(program),
     };
     Ok(Compiled { plan, summary })
+}
+
+/// What is to be known of locations while the filter is installed: by unit and location.
+fn marks(graph: &Graph<'_>, made: &[Operations]) -> BTreeMap<(usize, u32), u8> {
+    let mut marks: BTreeMap<(usize, u32), u8> = BTreeMap::new();
+    let mut add = |point: PointId, mark: u8| {
+        if let Some(location) = graph.location(point) {
+            *marks.entry((graph.place(graph.function_of(point)).unit, location)).or_default() |= mark;
+        }
+    };
+    for operations in made {
+        // Only an order looks at who creates a thread: an event of it may be all that the thread has to do.
+        let birth = if operations.steps > 0 { LOCATION_UNSAFE_BIRTH } else { 0 };
+        operations.unsafe_points.iter().for_each(|&point| add(point, LOCATION_UNSAFE | birth));
+    }
+    // The plan is for the files that it is about anyway: others may be unloaded.
+    let file = |point: PointId| graph.program.units[graph.place(graph.function_of(point)).unit].file;
+    let operations = made.iter().flat_map(|made| &made.operations);
+    let files: BTreeSet<usize> = operations.map(|operation| file(operation.point)).collect();
+    let mut holding = holds::points(graph);
+    holding.retain(|&point| files.contains(&file(point)));
+    if holding.len() <= holds::MOST {
+        holding.into_iter().for_each(|point| add(point, LOCATION_HOLDS));
+    }
+    marks
 }
 
 /// Whether a slot is in a loop of its function.

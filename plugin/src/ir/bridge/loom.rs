@@ -111,6 +111,7 @@ pub(crate) struct RawFunctionPlan {
 pub(crate) struct RawUnitFacts {
     pub(crate) section: Text,
     pub(crate) register_hook: Text,
+    pub(crate) unregister_hook: Text,
     pub(crate) hash: u64,
     pub(crate) callees: *const u64,
     pub(crate) cell_locations: *const u32,

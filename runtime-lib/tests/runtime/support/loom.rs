@@ -48,7 +48,7 @@ impl PlanBuilder {
     }
 
     pub fn not_at(mut self, locations: &[u32]) -> Self {
-        self.unsafe_at.extend(locations.iter().map(|&location| UnsafeAt { unit: 0, location }));
+        self.unsafe_at.extend(locations.iter().map(|&location| UnsafeAt { unit: 0, location, marks: 1 }));
         self
     }
 

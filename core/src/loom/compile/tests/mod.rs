@@ -356,7 +356,10 @@ fn orders_stop_at_conceptual_threads() {
 
 #[test]
 fn plans_name_only_units_that_they_need_and_sort_operations() {
-    let compiled = compiled(&mysql(), "{log.cc:5; log.cc:6} <> {log.cc:6; log.cc:8}");
+    let mut program = mysql();
+    // Of a unit of another file not even the locks matter: the file may be unloaded.
+    program.units[1].file = 1;
+    let compiled = compiled(&program, "{log.cc:5; log.cc:6} <> {log.cc:6; log.cc:8}");
     let head = header(&compiled);
     assert_eq!(head.units.count, 1);
     assert_eq!(head.size as usize, compiled.plan.len());
@@ -367,6 +370,72 @@ fn plans_name_only_units_that_they_need_and_sort_operations() {
     assert!(unsafe_at.windows(2).all(|pair| pair[0] < pair[1]));
     let text = &compiled.plan[head.source.at as usize..][..head.source.count as usize];
     assert_eq!(text, b"{log.cc:5; log.cc:6} <> {log.cc:6; log.cc:8}");
+}
+
+/// `function:line`s of locations with this mark.
+fn marked(program: &Program, source: &str, mark: u8) -> BTreeSet<String> {
+    let graph = Graph::new(program).unwrap();
+    let compiled = compiled(program, source);
+    let records: Vec<UnsafeAt> = records(&compiled.plan, header(&compiled).unsafe_at);
+    let is = |id: PointId| {
+        records.iter().any(|at| Some(at.location) == graph.location(id) && at.marks & u32::from(mark) != 0)
+    };
+    (0..graph.point_count() as PointId)
+        .filter(|&id| is(id))
+        .filter_map(|id| {
+            let table = &program.units[0].table;
+            let line = table.chains[graph.point(id).chain as usize].first()?;
+            Some(format!("{}:{}", table.strings[line.function as usize], line.line))
+        })
+        .collect()
+}
+
+#[test]
+fn a_new_thread_of_an_order_is_where_it_was_created() {
+    let consumers = program(
+        "unit q.c
+         fn decompress taken
+           @3 call! read
+           @4 nop
+           @5 return
+         fn main
+           @10 call! pthread_create start=decompress
+           @11 call! usleep
+           @12 nop
+           @13 call! pthread_join
+           @14 return",
+    );
+    let order = "q.c:4 > q.c:12";
+    let born = marked(&consumers, order, LOCATION_UNSAFE_BIRTH);
+    assert!(born.contains("main:10") && born.contains("decompress:3"), "{born:?}");
+    assert!(!born.contains("main:13"), "{born:?}");
+    // A region is not entered by being created inside of another one.
+    let region = "{q.c:10; q.c:12} <> q.c:4";
+    assert!(marked(&consumers, region, LOCATION_UNSAFE).contains("main:11"));
+    assert_eq!(marked(&consumers, region, LOCATION_UNSAFE_BIRTH), BTreeSet::new());
+}
+
+#[test]
+fn locks_of_the_program_are_held_from_call_to_call() {
+    let locked = program(
+        "unit l.c
+         fn main
+           @1 call! read
+           @2 call! pthread_mutex_lock
+           @3 call! read
+           @4 call inner
+           @5 call! pthread_mutex_unlock
+           @6 call! read
+           @7 nop
+           @8 return
+         fn inner
+           @20 call! read
+           @21 return",
+    );
+    let held = marked(&locked, "l.c:7 <> l.c:7", LOCATION_HOLDS);
+    let expected = ["inner:20", "main:2", "main:3"].map(str::to_owned);
+    assert!(expected.iter().all(|line| held.contains(line)), "{held:?}");
+    assert!(["main:1", "main:6"].iter().all(|&line| !held.contains(line)), "{held:?}");
 }
 
 #[test]

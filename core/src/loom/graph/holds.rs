@@ -1,0 +1,56 @@
+//! Where a thread may hold a lock of the program. A thread that pauses there may keep out others that must get on for
+//! an update to come about; nothing but how soon it does depends on this.
+//!
+//! Which lock a call is about is not known: any release ends what any acquisition began, in the function and those
+//! that it calls or returns to.
+
+use super::inside::{forward, Step};
+use super::{Graph, PointId};
+use crate::hooks::{Effect, Hook, ObjectClass};
+use crate::loom::table::{PointKind, Target};
+
+/// With more than so many, a plan would get too large for what it is good for.
+pub const MOST: usize = 20_000;
+
+/// What a call does to a lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Does {
+    Take,
+    GiveBack,
+}
+
+fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
+    let PointKind::Call { target: Target::Named(name), .. } = &graph.point(id).kind else { return None };
+    let hook = Hook::replacing(graph.text(graph.place(graph.function_of(id)).unit, *name))?;
+    if !matches!(hook.op.class(), ObjectClass::Mutex | ObjectClass::Rwlock | ObjectClass::Spin) {
+        return None;
+    }
+    match hook.op.effect() {
+        Effect::Acquire
+        | Effect::TryAcquire
+        | Effect::TimedAcquire
+        | Effect::AcquireShared
+        | Effect::TryAcquireShared
+        | Effect::TimedAcquireShared => Some(Does::Take),
+        Effect::Release => Some(Does::GiveBack),
+        _ => None,
+    }
+}
+
+/// The points with a location at which a thread may hold a lock, or is about to come back with one.
+pub fn points(graph: &Graph<'_>) -> Vec<PointId> {
+    let all = 0..graph.point_count() as PointId;
+    let takes: Vec<PointId> = all.clone().filter(|&id| does(graph, id) == Some(Does::Take)).collect();
+    if takes.is_empty() {
+        return takes;
+    }
+    let step = |id| if does(graph, id) == Some(Does::GiveBack) { Step::Stop } else { Step::Pass };
+    let states = forward(graph, &takes, &step);
+    // Where it gives the lock back, it does not keep it.
+    let holds = |&id: &PointId| states[id as usize] != 0 && does(graph, id) != Some(Does::GiveBack);
+    let mut found: Vec<PointId> = all.filter(holds).chain(takes).collect();
+    found.retain(|&id| graph.location(id).is_some());
+    found.sort_unstable();
+    found.dedup();
+    found
+}
