@@ -82,7 +82,7 @@ public:
       SmallVector<std::pair<Instruction *, Instruction *>, 64> Pairs;
       for (Instruction *I : Originals)
         Pairs.push_back({I, cast<Instruction>(Map[I])});
-      repairValues(F, Pairs);
+      repairValues(F, Slow, Pairs);
     }
     dropPromises(F);
     F.addFnAttr(DoneAttribute);
