@@ -111,8 +111,9 @@ struct FixedSlot {
 void placeSlots(CovLoom &Unit, llvm::ArrayRef<llvm::BasicBlock *> Blocks, Chains &Lines,
                 llvm::ArrayRef<FixedSlot> Fixed);
 
-/// Values with two definitions, one in each copy of their block: every use gets the one that reaches it.
-void repairValues(llvm::Function &F,
+/// Values with two definitions, one in each copy of their block: every use gets the one that reaches it. `Slow`: the blocks of
+/// the slow copy.
+void repairValues(llvm::Function &F, llvm::ArrayRef<llvm::BasicBlock *> Slow,
                   llvm::ArrayRef<std::pair<llvm::Instruction *, llvm::Instruction *>> Pairs);
 
 /// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.

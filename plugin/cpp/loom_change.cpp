@@ -86,7 +86,7 @@ public:
       SmallVector<std::pair<Instruction *, Instruction *>, 64> Pairs;
       for (Instruction *I : Originals)
         Pairs.push_back({I, cast<Instruction>(Map[I])});
-      repairValues(F, Pairs);
+      repairValues(F, Slow, Pairs);
       NotSlow.insert(Entry);
       NotSlow.insert(Fast.begin(), Fast.end());
       for (BasicBlock &Block : F)

@@ -3,7 +3,13 @@
 // For each value: phis where both definitions meet and the value is still needed (pruned SSA, by iterated dominance
 // frontiers), then every use takes the definition that dominates it. Control can run in each copy alone, from the entry
 // on; so a use that one definition still dominates is reached by no other.
+//
+// Every place at which control crosses needs a phi for every value that is alive there, and the code generator takes very
+// long over hundreds of phis for one value. Most of them would be for values that are made in one instruction (addresses of
+// fields, comparisons): the slow copy makes those again where it uses them or goes back to the fast one, and only what they
+// are made of crosses. Not if they are a variable's: slots take values from the fast copy only if those cross.
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/IteratedDominanceFrontier.h"
 #include "llvm/IR/Constants.h"
@@ -27,9 +33,60 @@ BasicBlock *blockOf(const Use &U) {
   return I->getParent();
 }
 
+/// Whether an instruction gives the same value, at little cost, wherever its operands are there.
+bool isMadeEasily(const Instruction &I) {
+  return isa<BinaryOperator>(I) || isa<CmpInst>(I) || isa<CastInst>(I) || isa<GetElementPtrInst>(I) ||
+         isa<SelectInst>(I) || isa<UnaryOperator>(I);
+}
+
+bool isVariable(Instruction &I) {
+  SmallVector<DbgVariableIntrinsic *, 4> Users;
+  findDbgUsers(Users, &I);
+  return !Users.empty();
+}
+
 class Repair {
 public:
-  explicit Repair(Function &F) : Dominators(F) {}
+  Repair(Function &F, ArrayRef<BasicBlock *> Copies) : Dominators(F) {
+    SmallPtrSet<BasicBlock *, 32> Slow(Copies.begin(), Copies.end());
+    // Edges of the slow copy that were split since.
+    for (BasicBlock &Block : F)
+      if (!pred_empty(&Block) && all_of(predecessors(&Block), [&](BasicBlock *Before) { return Slow.count(Before); }))
+        Slow.insert(&Block);
+    for (BasicBlock &Block : F)
+      if (Slow.count(&Block) && any_of(successors(&Block), [&](BasicBlock *Next) { return !Slow.count(Next); }))
+        Returns.push_back(&Block);
+  }
+
+  /// Makes values again where the slow copy uses them. Users come before what they use.
+  void remake(ArrayRef<std::pair<Instruction *, Instruction *>> Pairs) {
+    DenseMap<const Instruction *, Instruction *> Others;
+    for (auto [First, Second] : Pairs)
+      if (isMadeEasily(*First) && !isVariable(*First) && !isVariable(*Second))
+        Others[Second] = First;
+    DenseMap<const Instruction *, unsigned> Waiting;
+    auto eachOperand = [&](Instruction &I, auto Do) {
+      for (Value *Operand : I.operands())
+        if (auto *Made = dyn_cast<Instruction>(Operand); Made && Others.count(Made))
+          Do(*Made);
+    };
+    for (auto [First, Second] : Pairs)
+      if (Others.count(Second))
+        eachOperand(*Second, [&](Instruction &Made) { ++Waiting[&Made]; });
+    SmallVector<Instruction *, 64> Ready;
+    for (auto [First, Second] : Pairs)
+      if (Others.count(Second) && !Waiting.lookup(Second))
+        Ready.push_back(Second);
+    while (!Ready.empty()) {
+      Instruction *Second = Ready.pop_back_val();
+      if (!isWhole(*Second) || !isWhole(*Others[Second]))
+        remake(*Others[Second], *Second);
+      eachOperand(*Second, [&](Instruction &Made) {
+        if (--Waiting[&Made] == 0)
+          Ready.push_back(&Made);
+      });
+    }
+  }
 
   void value(Instruction *First, Instruction *Second) {
     SmallVector<Use *, 16> Uses;
@@ -43,11 +100,8 @@ public:
     Definitions.clear();
     Definitions[First->getParent()] = First;
     Definitions[Second->getParent()] = Second;
-    if (!IsWhole) {
-      placePhis(*First, Uses);
-      for (Use *U : Uses)
-        U->set(reaching(blockOf(*U), U->get()->getType()));
-    }
+    if (!IsWhole)
+      connect(*First, Uses, liveIn(Uses));
     debugValues(*First);
     debugValues(*Second);
   }
@@ -55,8 +109,56 @@ public:
 private:
   DominatorTree Dominators;
   PredIteratorCache Predecessors;
+  /// Where control goes from the slow copy to the fast one.
+  SmallVector<BasicBlock *, 8> Returns;
   /// The value at the end of each block that sets it.
   DenseMap<BasicBlock *, Value *> Definitions;
+
+  bool isWhole(const Instruction &I) const {
+    return all_of(I.uses(), [&](const Use &U) { return blockOf(U) == I.getParent() || Dominators.dominates(&I, U); });
+  }
+
+  void remake(Instruction &First, Instruction &Second) {
+    SmallVector<Use *, 16> Uses;
+    for (Use &U : Second.uses())
+      if (blockOf(U) != Second.getParent())
+        Uses.push_back(&U);
+    if (any_of(Uses, [](Use *U) { return blockOf(*U)->getFirstInsertionPt() == blockOf(*U)->end(); }))
+      return;
+    DenseMap<BasicBlock *, Instruction *> Made;
+    for (Use *U : Uses) {
+      Instruction *&Here = Made[blockOf(*U)];
+      if (!Here)
+        Here = makeAgain(Second, &*blockOf(*U)->getFirstInsertionPt());
+      U->set(Here);
+    }
+    if (isWhole(First))
+      return;
+    Uses.clear();
+    for (Use &U : First.uses())
+      if (blockOf(U) != First.getParent())
+        Uses.push_back(&U);
+    Definitions.clear();
+    Definitions[First.getParent()] = &First;
+    for (BasicBlock *Block : Returns)
+      Definitions[Block] = &Second;
+    SmallPtrSet<BasicBlock *, 32> LiveIn = liveIn(Uses);
+    for (BasicBlock *Block : Returns) {
+      if (none_of(successors(Block), [&](BasicBlock *Next) { return LiveIn.count(Next); }))
+        Definitions.erase(Block);
+      else if (Block != Second.getParent())
+        Definitions[Block] = makeAgain(Second, Block->getTerminator());
+    }
+    connect(First, Uses, LiveIn);
+  }
+
+  static Instruction *makeAgain(Instruction &I, Instruction *Before) {
+    Instruction *Made = I.clone();
+    Made->insertBefore(Before);
+    // It is no event of its line.
+    Made->setDebugLoc(DebugLoc());
+    return Made;
+  }
 
   Value *find(BasicBlock *Block) {
     for (DomTreeNode *Node = Dominators.getNode(Block); Node; Node = Node->getIDom())
@@ -70,10 +172,8 @@ private:
     return Found ? Found : PoisonValue::get(Type);
   }
 
-  void placePhis(Instruction &Model, ArrayRef<Use *> Uses) {
-    SmallPtrSet<BasicBlock *, 2> Defining;
-    for (auto [Block, Value] : Definitions)
-      Defining.insert(Block);
+  /// At the start of which blocks the value is needed.
+  SmallPtrSet<BasicBlock *, 32> liveIn(ArrayRef<Use *> Uses) {
     SmallPtrSet<BasicBlock *, 32> LiveIn;
     SmallVector<BasicBlock *, 32> Work;
     for (Use *U : Uses)
@@ -83,12 +183,21 @@ private:
       if (!LiveIn.insert(Block).second)
         continue;
       for (BasicBlock *Before : Predecessors.get(Block))
-        if (!Defining.count(Before))
+        if (!Definitions.count(Before))
           Work.push_back(Before);
     }
+    return LiveIn;
+  }
+
+  /// Gives each use the definition that reaches it.
+  void connect(Instruction &Model, ArrayRef<Use *> Uses, const SmallPtrSetImpl<BasicBlock *> &LiveIn) {
+    SmallPtrSet<BasicBlock *, 8> Defining;
+    for (auto [Block, Value] : Definitions)
+      Defining.insert(Block);
+    SmallPtrSet<BasicBlock *, 32> Needed(LiveIn.begin(), LiveIn.end());
     ForwardIDFCalculator Frontier(Dominators);
     Frontier.setDefiningBlocks(Defining);
-    Frontier.setLiveInBlocks(LiveIn);
+    Frontier.setLiveInBlocks(Needed);
     SmallVector<BasicBlock *, 16> Meets;
     Frontier.calculate(Meets);
     SmallVector<PHINode *, 16> Phis;
@@ -100,6 +209,8 @@ private:
     for (PHINode *Phi : Phis)
       for (BasicBlock *Before : Predecessors.get(Phi->getParent()))
         Phi->addIncoming(reaching(Before, Phi->getType()), Before);
+    for (Use *U : Uses)
+      U->set(reaching(blockOf(*U), U->get()->getType()));
   }
 
   /// Debug info gets the value that reaches it, if there is one, and no other one's.
@@ -120,8 +231,10 @@ private:
 
 }  // namespace
 
-void covsched::loom::repairValues(Function &F, ArrayRef<std::pair<Instruction *, Instruction *>> Pairs) {
-  Repair All(F);
+void covsched::loom::repairValues(Function &F, ArrayRef<BasicBlock *> Slow,
+                                  ArrayRef<std::pair<Instruction *, Instruction *>> Pairs) {
+  Repair All(F, Slow);
+  All.remake(Pairs);
   for (auto [First, Second] : Pairs)
     All.value(First, Second);
 }

@@ -1,0 +1,45 @@
+// What is made in one instruction crosses to no copy: the slow path makes it again, from what crosses anyway. The code
+// generator takes long over a phi for each value at each call.
+// RUN: %clang -O2 -g -S -emit-llvm %s -o %t.ll
+// RUN: %opt -load-pass-plugin=%plugin -passes='loom,verify' -S %t.ll | %FileCheck %s
+struct record {
+  long other, field;
+};
+void other(void);
+long choose(void);
+
+// CHECK-LABEL: define dso_local void @straight(
+// CHECK-NOT: phi
+// CHECK: {{^}}}
+void straight(struct record *record) {
+  other();
+  record->field = 1;
+  other();
+  record->field = 2;
+  other();
+  record->field = 3;
+}
+
+// What takes longer to make crosses.
+// CHECK-LABEL: define dso_local void @called(
+// CHECK: phi i64
+// CHECK: {{^}}}
+void called(struct record *record) {
+  long number = choose();
+  other();
+  record->other = number;
+}
+
+// Where the slow path goes back to the fast one's loop, it is made there: there are phis in that loop's header alone.
+// CHECK-LABEL: define dso_local void @looped(
+// CHECK: phi ptr
+// CHECK-NOT: phi ptr {{.*}}%cross
+// CHECK: {{^}}}
+void looped(struct record *record) {
+  do {
+    other();
+    record->field = 1;
+    other();
+    record->field = 2;
+  } while (choose());
+}
