@@ -10,6 +10,7 @@ long choose(void);
 
 // CHECK-LABEL: define dso_local void @straight(
 // CHECK-NOT: phi
+// CHECK-COUNT-4: tail call fastcc void @straight.slow(ptr %0, i32 {{[0-9]}}), !dbg
 // CHECK: {{^}}}
 void straight(struct record *record) {
   other();
@@ -22,7 +23,8 @@ void straight(struct record *record) {
 
 // What takes longer to make crosses.
 // CHECK-LABEL: define dso_local void @called(
-// CHECK: phi i64
+// CHECK: tail call fastcc void @called.slow(ptr %0, i64 poison, i32 0), !dbg
+// CHECK: tail call fastcc void @called.slow(ptr %0, i64 %{{.*}}, i32 1), !dbg
 // CHECK: {{^}}}
 void called(struct record *record) {
   long number = choose();
@@ -32,8 +34,8 @@ void called(struct record *record) {
 
 // Where the slow path goes back to the fast one's loop, it is made there: there are phis in that loop's header alone.
 // CHECK-LABEL: define dso_local void @looped(
-// CHECK: phi ptr
-// CHECK-NOT: phi ptr {{.*}}%cross
+// CHECK: phi ptr {{.*}}%back
+// CHECK-NOT: phi ptr
 // CHECK: {{^}}}
 void looped(struct record *record) {
   do {
