@@ -124,7 +124,12 @@ fn constraint_text(constraint: &ConstraintSummary, locations: usize) -> String {
     }
     text += &more(constraint.functions.len());
     text += &format!("  unsafe: {} of {locations} locations\n", constraint.unsafe_locations);
-    for at in constraint.unsafe_at.iter().take(MOST_PLACES) {
+    // Those of the filter's own functions first: the others follow from them, and are many in a large program.
+    let is_own = |at: &&PlaceAt| {
+        constraint.functions.iter().any(|own| own.name == at.function || own.name == at.within)
+    };
+    let (own, others): (Vec<&PlaceAt>, Vec<&PlaceAt>) = constraint.unsafe_at.iter().partition(is_own);
+    for at in own.into_iter().chain(others).take(MOST_PLACES) {
         text += &format!("    {}\n", place(at));
     }
     text += &more(constraint.unsafe_at.len());
@@ -263,6 +268,17 @@ mod tests {
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+    }
+
+    #[test]
+    fn unsafe_places_of_the_filters_functions_come_first() {
+        let mut summary = summary();
+        for at in &mut summary.constraints[0].unsafe_at[..24] {
+            at.within = "called".into();
+        }
+        let text = text(&summary);
+        let first = "  unsafe: 30 of 40 locations\n    a.c:24 in f, inlined into main\n    a.c:0 in f, inlined into called\n";
+        assert!(text.contains(first), "{text}");
     }
 
     #[test]

@@ -97,11 +97,7 @@ impl Process {
 
     /// The executable first, then every other file that is mapped with code in it.
     pub fn mapped(&self) -> Result<Vec<Mapped>, ProcessError> {
-        let failed = |path: PathBuf, error: io::Error| match error.kind() {
-            io::ErrorKind::PermissionDenied => ProcessError::OtherUser { pid: self.pid, user: self.user },
-            io::ErrorKind::NotFound => ProcessError::None(self.pid),
-            _ => ProcessError::File { pid: self.pid, path, error },
-        };
+        let failed = |path: PathBuf, error: io::Error| self.failed(path, error);
         let exe = self.folder.join("exe");
         let facts = fs::metadata(&exe).map_err(|error| failed(exe.clone(), error))?;
         let maps = self.folder.join("maps");
@@ -116,6 +112,17 @@ impl Process {
             files.push(Mapped { name, path, gone });
         }
         Ok(files)
+    }
+
+    /// Why one of its files cannot be read. What the kernel hides from its own user, or from root, is not another user's.
+    fn failed(&self, path: PathBuf, error: io::Error) -> ProcessError {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied if !self.is_mine() => {
+                ProcessError::OtherUser { pid: self.pid, user: self.user }
+            }
+            io::ErrorKind::NotFound => ProcessError::None(self.pid),
+            _ => ProcessError::File { pid: self.pid, path, error },
+        }
     }
 
     /// The sockets at which its engine may listen, the likeliest first.
@@ -272,6 +279,13 @@ mod tests {
         assert_eq!(files.iter().filter(|file| file.name == files[0].name).count(), 1);
         assert!(files.iter().any(|file| !file.gone && file.name.ends_with("libc.so.6")), "{files:?}");
         assert!(Process::all().iter().any(|process| process.pid == me.pid));
+    }
+
+    #[test]
+    fn what_the_kernel_hides_from_its_own_user_is_not_anothers() {
+        let me = Process::find(std::process::id()).unwrap();
+        let hidden = me.failed("/proc/1/exe".into(), io::ErrorKind::PermissionDenied.into());
+        assert!(matches!(hidden, ProcessError::File { .. }), "{hidden}");
     }
 
     #[test]

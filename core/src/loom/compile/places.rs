@@ -234,10 +234,11 @@ impl<'g, 'a> Finder<'g, 'a> {
         let error =
             Diagnostic::error(self.source, name.span, format!("no function `{}` in the program", name.text));
         let close = similar(&name.text, shown.iter().map(String::as_str));
-        match close.is_empty() {
-            true => error,
-            false => error.with_help(format!("did you mean {}?", listed(close))),
-        }
+        error.with_help(match close.is_empty() {
+            true => "only functions that were compiled with --loom can be named; of another one, name the line that calls it"
+                .to_owned(),
+            false => format!("did you mean {}?", listed(close)),
+        })
     }
 
     /// The slots of a function: of itself, and of its inlined copies.

@@ -254,6 +254,11 @@ fn names_that_are_not_there_are_shown_with_similar_ones() {
              you mean `MYSQL_LOG::is_open`?\n",
         ),
         (
+            "log.cc:5 <> nanosleep",
+            "f:1:13: error: no function `nanosleep` in the program\n 1 | log.cc:5 <> nanosleep\n   |             ^~~~~~~~~\n  help: \
+             only functions that were compiled with --loom can be named; of another one, name the line that calls it\n",
+        ),
+        (
             "thread inserd\nlog.cc:5 <> *",
             "f:1:8: error: no function `inserd` in the program\n 1 | thread inserd\n   |        ^~~~~~\n  help: did you mean \
              `insert`?\n",
