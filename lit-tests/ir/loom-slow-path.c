@@ -58,6 +58,12 @@ __attribute__((noinline)) int again(int n, int (*f)(int)) {
   return 0;
 }
 
+// What an attribute says of a parameter's number is not true of the slow path's.
+void *malloc(unsigned long);
+__attribute__((noinline, malloc, alloc_size(2))) void *made(void *unused, unsigned long size) {
+  return malloc(size);
+}
+
 // The slow paths are functions of their own, in which the function is inlined.
 // CHECK: define internal fastcc i32 @count.slow(ptr %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
 // CHECK: switch i32 %

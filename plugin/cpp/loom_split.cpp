@@ -251,12 +251,15 @@ private:
       Params.push_back(PointerType::get(Context, 0));
     New = Function::Create(FunctionType::get(Result, Params, false), GlobalValue::InternalLinkage, F.getAddressSpace(),
                            F.getName() + ".slow", F.getParent());
-    AttributeList Attributes = AttributeList::get(Context, AttributeList::FunctionIndex, AttrBuilder(Context, F.getAttributes().getFnAttrs()));
+    AttrBuilder Own(Context, F.getAttributes().getFnAttrs());
+    AttributeList Attributes = AttributeList::get(Context, AttributeList::FunctionIndex, Own);
     if (!OutType)
       Attributes = Attributes.addRetAttributes(Context, AttrBuilder(Context, F.getAttributes().getRetAttrs()));
     New->setAttributes(Attributes);
     New->removeFnAttr(SymbolAttribute);
-    for (Attribute::AttrKind Kind : {Attribute::AlwaysInline, Attribute::InlineHint, Attribute::Hot})
+    // Two of these name parameters by their number.
+    for (Attribute::AttrKind Kind : {Attribute::AlwaysInline, Attribute::InlineHint, Attribute::Hot, Attribute::AllocSize,
+                                     Attribute::AllocKind, Attribute::JumpTable})
       New->removeFnAttr(Kind);
     New->addFnAttr(Attribute::NoInline);
     New->addFnAttr(Attribute::Cold);
