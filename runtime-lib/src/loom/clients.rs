@@ -21,6 +21,10 @@ const MOST: usize = 16;
 const PATH: usize = LONGEST_FOLDER + 18;
 /// Nanoseconds after which a client that does not go on is cut off.
 const PATIENCE: u64 = 10_000_000_000;
+/// How often the socket is made again if the program closes it meanwhile.
+const TRIES: u32 = 16;
+/// Nanoseconds between them: it closes others, too, and is done with that soon.
+const BETWEEN_TRIES: u32 = 20_000_000;
 
 /// A connection.
 struct Client {
@@ -82,11 +86,23 @@ impl Clients {
         // It gets its name when it listens, so that nobody takes it for abandoned.
         let mut unnamed = Line::<PATH>::new();
         unnamed.push_bytes(folder.bytes()).push("/").number(process.into()).push(".new");
-        let _ = sys::remove(unnamed.zero_ended());
-        let listener = net::listen(unnamed.zero_ended()).and_then(|listener| {
-            let renamed = net::rename(unnamed.zero_ended(), self.path.zero_ended());
-            renamed.map(|()| listener).inspect_err(|_| listener.close())
-        });
+        let mut listen = || {
+            let _ = sys::remove(unnamed.zero_ended());
+            net::listen(unnamed.zero_ended()).and_then(|listener| {
+                let renamed = net::rename(unnamed.zero_ended(), self.path.zero_ended());
+                renamed.map(|()| listener).inspect_err(|_| listener.close())
+            })
+        };
+        // A program that closes all descriptors at its start closes this one too, at whatever step.
+        let is_lost = |error: i32| matches!(error, libc::EBADF | libc::ENOTSOCK | libc::EINVAL);
+        let mut listener = listen();
+        for _ in 0..TRIES {
+            if !listener.is_err_and(is_lost) {
+                break;
+            }
+            sys::sleep_nanoseconds(BETWEEN_TRIES);
+            listener = listen();
+        }
         match listener {
             Ok(listener) => {
                 self.listener = Some(listener);
@@ -105,6 +121,7 @@ impl Clients {
             if !listener.is_own() {
                 // The program closed what it does not know. It can have done so only by number: make another.
                 self.listener = None;
+                sys::sleep_nanoseconds(BETWEEN_TRIES);
                 self.open();
                 return;
             }

@@ -22,19 +22,27 @@ fn facts(fd: usize) -> Option<libc::stat> {
     }
 }
 
-fn socket_of(fd: usize) -> Socket {
-    // Out of the way of programs that count on low numbers.
+/// What a call has just made. Lost if the program has closed it already: the number is then another file's, and left alone.
+fn made(fd: usize) -> Result<Socket> {
+    let is_socket = |facts: &libc::stat| facts.st_mode & libc::S_IFMT == libc::S_IFSOCK;
+    let inode = facts(fd).filter(is_socket).ok_or(libc::EBADF)?.st_ino;
+    Ok(Socket { fd, inode })
+}
+
+/// Gives a socket a high number, out of the way of programs that count on low ones.
+fn moved(socket: Socket) -> Result<Socket> {
     const HIGH: usize = 512;
     // SAFETY: no memory involved.
-    let moved = unsafe { call(libc::SYS_fcntl, [fd, libc::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) };
-    let fd = match moved {
-        Ok(high) => {
-            close(fd);
-            high
-        }
-        Err(_) => fd,
-    };
-    Socket { fd, inode: facts(fd).map_or(0, |facts| facts.st_ino) }
+    let high = unsafe { call(libc::SYS_fcntl, [socket.fd, libc::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) };
+    let Ok(fd) = high else { return if socket.is_own() { Ok(socket) } else { Err(libc::EBADF) } };
+    let moved = Socket { fd, ..socket };
+    if !moved.is_own() {
+        // The program's own file, which has the number by now.
+        close(fd);
+        return Err(libc::EBADF);
+    }
+    socket.close();
+    Ok(moved)
 }
 
 fn close(fd: usize) {
@@ -42,8 +50,20 @@ fn close(fd: usize) {
     let _ = unsafe { call(libc::SYS_close, [fd, 0, 0, 0, 0, 0]) };
 }
 
+/// Opens a file for a moment. It is closed only if the number is still that file's.
+fn with_file<T>(path: &[u8], flags: i32, body: impl FnOnce(crate::sys::Fd) -> T) -> Option<T> {
+    let fd = crate::sys::open(path, flags).ok()?;
+    let which = |facts: libc::stat| (facts.st_dev, facts.st_ino);
+    let opened = facts(fd.number()).map(which);
+    let done = body(fd);
+    if opened.is_some() && facts(fd.number()).map(which) == opened {
+        close(fd.number());
+    }
+    Some(done)
+}
+
 /// A new socket, and does something with it and an address (zero-ended).
-fn with_address(path: &[u8], body: impl FnOnce(usize, usize, usize) -> Result<usize>) -> Result<usize> {
+fn with_address(path: &[u8], body: impl FnOnce(usize, usize, usize) -> Result<usize>) -> Result<Socket> {
     let kind = (libc::SOCK_STREAM | libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as usize;
     // SAFETY: plain C data.
     unsafe {
@@ -53,9 +73,9 @@ fn with_address(path: &[u8], body: impl FnOnce(usize, usize, usize) -> Result<us
             return Err(libc::ENAMETOOLONG);
         }
         address.sun_path.iter_mut().zip(path).for_each(|(place, &byte)| *place = byte as _);
-        let fd = call(libc::SYS_socket, [libc::AF_UNIX as usize, kind, 0, 0, 0, 0])?;
-        let done = body(fd, &raw const address as usize, size_of::<libc::sockaddr_un>());
-        done.map(|_| fd).inspect_err(|_| close(fd))
+        let socket = made(call(libc::SYS_socket, [libc::AF_UNIX as usize, kind, 0, 0, 0, 0])?)?;
+        let done = body(socket.fd, &raw const address as usize, size_of::<libc::sockaddr_un>());
+        done.map(|_| socket).inspect_err(|_| socket.close())
     }
 }
 
@@ -67,7 +87,7 @@ pub fn listen(path: &[u8]) -> Result<Socket> {
         call(libc::SYS_bind, [fd, address, length, 0, 0, 0])?;
         call(libc::SYS_listen, [fd, BACKLOG, 0, 0, 0, 0])
     });
-    bound.map(socket_of)
+    bound.and_then(moved)
 }
 
 /// Whether there is a socket at a path, and nobody listens any more.
@@ -88,7 +108,7 @@ pub fn is_abandoned(path: &[u8]) -> bool {
     let connected = with_address(path, |fd, address, length| unsafe {
         call(libc::SYS_connect, [fd, address, length, 0, 0, 0])
     });
-    connected.inspect(|&fd| close(fd)) == Err(libc::ECONNREFUSED)
+    connected.map(Socket::close) == Err(libc::ECONNREFUSED)
 }
 
 /// Gives a file another name; both are zero-ended.
@@ -103,14 +123,13 @@ pub fn rename(from: &[u8], to: &[u8]) -> Result<()> {
 /// Looks at the names in a folder (zero-ended), or some hundred of them.
 pub fn for_each_name(folder: &[u8], mut body: impl FnMut(&[u8])) {
     const NAME_AT: usize = 19;
-    let Ok(fd) = crate::sys::open(folder, libc::O_RDONLY | libc::O_DIRECTORY) else { return };
     let mut room = [0u64; 1024];
+    let place = (room.as_mut_ptr() as usize, size_of_val(&room));
     // SAFETY: a live buffer.
-    let filled = unsafe {
-        let place = (room.as_mut_ptr() as usize, size_of_val(&room));
-        call(libc::SYS_getdents64, [fd.number(), place.0, place.1, 0, 0, 0]).unwrap_or(0)
-    };
-    crate::sys::close(fd);
+    let read = with_file(folder, libc::O_RDONLY | libc::O_DIRECTORY, |fd| unsafe {
+        call(libc::SYS_getdents64, [fd.number(), place.0, place.1, 0, 0, 0])
+    });
+    let Some(Ok(filled)) = read else { return };
     // SAFETY: the kernel wrote so many bytes.
     let mut rest = unsafe { core::slice::from_raw_parts(room.as_ptr().cast::<u8>(), filled) };
     while rest.len() > NAME_AT {
@@ -139,7 +158,7 @@ impl Socket {
     pub fn accept(&self) -> Result<Socket> {
         let flags = (libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC) as usize;
         // SAFETY: no address wanted.
-        unsafe { call(libc::SYS_accept4, [self.fd, 0, 0, flags, 0, 0]) }.map(socket_of)
+        unsafe { call(libc::SYS_accept4, [self.fd, 0, 0, flags, 0, 0]) }.and_then(made).and_then(moved)
     }
 
     /// Who is at the other end.
@@ -240,10 +259,9 @@ pub fn let_glibc_signals_through() {
 
 /// Whether the thread that began the process has ended, and only the caller is left besides.
 pub fn is_last_thread() -> bool {
-    let Ok(fd) = crate::sys::open(b"/proc/self/stat\0", libc::O_RDONLY) else { return false };
     let mut text = [0u8; 512];
-    let length = crate::sys::read(fd, &mut text).unwrap_or(0);
-    crate::sys::close(fd);
+    let read = with_file(b"/proc/self/stat\0", libc::O_RDONLY, |fd| crate::sys::read(fd, &mut text));
+    let Some(Ok(length)) = read else { return false };
     // After the name, which may hold anything: the state, and 17 fields later the number of threads.
     let text = &text[..length];
     let Some(end) = text.iter().rposition(|&byte| byte == b')') else { return false };
