@@ -33,6 +33,7 @@ SPECIAL = {
     "diverge_accounts.c": Special(args=["0", "1"]),
     "once_throws.cpp": Special(varies=True),
     "robust.c": Special(varies=True),
+    "interrupted.c": Special(varies=True),
 }
 # Not programs by themselves, ones that need other flags, or that time out on purpose.
 LEFT_OUT = {"claim_failed.c", "not_covered.c", "own_wakers.c", "tail_recursion.c", "spawns.c"}
