@@ -20,16 +20,17 @@
 //!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place)
 //! entry, if it is a place to pause:                     entry, if not:
 //!     cmpb $0, byte(F) ; jne cold                           testb $1, byte(F) ; jne slow
-//! cold: call covsched_loom_check(location) ; testb $1, byte(F) ; jne slow ; jmp fast
+//! cold: call covsched_loom_check(location) ; jmp slow   (always right; the fast path would have to keep its arguments)
 //! back edge, fast:   cmpb $0, byte(F) ; jne cold        back edge, slow: cmpb $1, byte(F) ; jne cold
 //! call that may block:
 //!     movq $location, %fs:covsched_loom_at
 //!     call read
 //!     movq $1, %fs:covsched_loom_at
 //!     cmpb $0, covsched_loom_pending ; jne cold          cold: call covsched_loom_reacquire(location)
-//!     testb $1, byte(F) ; jne slow
+//!     cmpb $0, byte(F) ; jne slow                        (which pauses, if that is what is wanted)
 //! after a call in which the thread may have paused, and where an exception lands:
-//!     testb $1, byte(F) ; jne slow
+//!     cmpb $0, byte(F) ; jne slow
+//! a loop that does one of these in each iteration has no check on the fast path's back edge
 //! slot, in the slow path only:
 //!     call covsched_loom_slot(cell, frame)
 //! ```
