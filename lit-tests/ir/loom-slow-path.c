@@ -18,7 +18,7 @@
 // CHECK-NEXT: icmp ne i8 %[[B]], 0
 // CHECK: musttail call i32 @count.outside(
 // CHECK: cross:
-// CHECK-NEXT: call fastcc i32 @count.slow(ptr %0, i32 %1, {{.*}}poison{{.*}}i32 0,{{.*}}), !dbg
+// CHECK-NEXT: call {{.*}}@count.slow(ptr %0, i32 %1, {{.*}}poison{{.*}}i32 0), !dbg
 // CHECK-NOT: @covsched_loom_slot
 int count(volatile int *p, int n) {
   int s = 0;
@@ -65,7 +65,7 @@ __attribute__((noinline, malloc, alloc_size(2))) void *made(void *unused, unsign
 }
 
 // The slow paths are functions of their own, in which the function is inlined.
-// CHECK: define internal fastcc i32 @count.slow(ptr %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
+// CHECK: define internal {{.*}}@count.slow(ptr %0,{{.*}} !dbg ![[SLOW:[0-9]+]]
 // CHECK: switch i32 %
 // CHECK: body.slow:
 // CHECK: call preserve_allcc void @covsched_loom_slot(ptr @covsched.loom.slots, ptr %{{.*}}, !dbg ![[SLOT:[0-9]+]]

@@ -17,6 +17,7 @@ import pathlib
 import sys
 
 import random_loops
+import random_nests
 import random_programs
 from programs import must, outcome, run
 
@@ -103,6 +104,11 @@ def made_programs(options):
         with open(path, "w", encoding="utf-8") as file:
             file.write(random_loops.program(500 + seed, collections.Counter()))
         made.append((path, [[]]))
+    for seed in range(options.first, options.first + options.nests):
+        path = os.path.join(folder, f"nests{seed}.c")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(random_nests.program(seed))
+        made.append((path, [[]]))
     return made
 
 
@@ -115,6 +121,7 @@ def main():
     parser.add_argument("--one-of", type=int, default=1, help="take one of so many programs; with COVSCHED_TEST_LONG all")
     parser.add_argument("--random", type=int, default=0, help="random programs")
     parser.add_argument("--loops", type=int, default=0, help="programs of random loops")
+    parser.add_argument("--nests", type=int, default=0, help="programs of random nests of loops that count")
     parser.add_argument("--first", type=int, default=0, help="number of the first of the random ones")
     parser.add_argument("sources", nargs="*", help="the programs, one file each")
     options = parser.parse_args()

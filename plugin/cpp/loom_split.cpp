@@ -4,9 +4,10 @@
 // slow path needs, and make room for the variables that slots look at, at each call. Where control leaves the fast path there is a
 // call instead, with what is still needed:
 // ```text
-// cross:  %code = call F.slow(values..., 7, %out) ; switch %code [ 0: load the result, return ] [ 1: back.1 ] ...
-// back.1: load the header's values ; br header
+// cross:  %given = call F.slow(values..., 7) ; switch %given.0 [ 0: return %given.1 ] [ 1: back.1 ] ...
+// back.1: br header, with %given.1, ...
 // ```
+// Where more is given back than there are registers for, F makes room for it and F.slow stores it there.
 // Without a way back, F.slow returns what F returns, in its place if it can.
 //
 // In debug info F is inlined in F.slow: so lines, scopes and variables stay as they are.
@@ -20,6 +21,8 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/Triple.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DIBuilder.h"
@@ -37,6 +40,10 @@ namespace {
 
 /// More values than this at more places than that are not worth it.
 constexpr size_t MostValues = 48, MostPassed = 4096;
+/// How many integers and pointers, and how many others, are returned in registers on every machine, besides the code.
+constexpr unsigned IntegerRegisters = 2, OtherRegisters = 2;
+/// How many integers and pointers the usual convention of x86-64 has registers for.
+constexpr unsigned MostIntegers = 6;
 
 bool needsItsFrame(const Instruction &I) {
   if (isa<AllocaInst>(I) || I.getType()->isTokenTy())
@@ -92,6 +99,7 @@ public:
     moveBlocks();
     cross();
     replaceValues();
+    forgetLifetimes();
     debugInfo();
   }
 
@@ -105,7 +113,7 @@ private:
   struct Exit {
     BasicBlock *From, *To;
     SmallVector<Value *, 8> Values;
-    SmallVector<unsigned, 8> Fields; // of `Out`
+    SmallVector<unsigned, 8> Fields; // of `GivenType`; 0 for constants
   };
 
   Function &F, *New = nullptr;
@@ -118,9 +126,9 @@ private:
   SmallVector<AllocaInst *, 8> OwnLocals;
   /// Which values are needed from each block of the slow path on.
   DenseMap<const BasicBlock *, BitVector> Needed;
-  /// What is given back: the result, then the values of all exits. Null if there are no exits.
-  StructType *OutType = nullptr;
-  bool HasResult = false;
+  /// What is given back: a code, then the result or the values of an exit, which share fields. Null if there are no exits.
+  StructType *GivenType = nullptr;
+  bool HasResult = false, InMemory = false;
 
   bool isSlow(const BasicBlock *Block) const { return Slow.contains(const_cast<BasicBlock *>(Block)); }
   bool isSlow(const Instruction &I) const { return isSlow(I.getParent()); }
@@ -224,36 +232,22 @@ private:
   }
 
   void declare() {
-    SmallVector<Type *, 16> Out, Params;
+    SmallVector<Type *, 16> Params;
     Type *Result = F.getReturnType();
     if (!Exits.empty()) {
-      HasResult = !Result->isVoidTy();
-      if (HasResult)
-        Out.push_back(Result);
-      for (Exit &E : Exits)
-        for (PHINode &Phi : E.To->phis()) {
-          Value *Incoming = Phi.getIncomingValueForBlock(E.From);
-          E.Values.push_back(Incoming);
-          E.Fields.push_back(isa<Constant>(Incoming) ? UINT_MAX : Out.size());
-          if (!isa<Constant>(Incoming))
-            Out.push_back(Phi.getType());
-          // What the fast path defined may be given back, too.
-          if (isa<Argument>(Incoming) || (isa<Instruction>(Incoming) && !isSlow(*cast<Instruction>(Incoming))))
-            addValue(Incoming, E.From);
-        }
-      OutType = StructType::get(Context, Out);
-      Result = Type::getInt32Ty(Context);
+      layOut();
+      Result = InMemory ? Type::getInt32Ty(Context) : static_cast<Type *>(GivenType);
     }
     for (auto &[V, Number] : Values)
       Params.push_back(V->getType());
     Params.push_back(Type::getInt32Ty(Context));
-    if (OutType)
+    if (InMemory)
       Params.push_back(PointerType::get(Context, 0));
     New = Function::Create(FunctionType::get(Result, Params, false), GlobalValue::InternalLinkage, F.getAddressSpace(),
                            F.getName() + ".slow", F.getParent());
     AttrBuilder Own(Context, F.getAttributes().getFnAttrs());
     AttributeList Attributes = AttributeList::get(Context, AttributeList::FunctionIndex, Own);
-    if (!OutType)
+    if (!GivenType)
       Attributes = Attributes.addRetAttributes(Context, AttrBuilder(Context, F.getAttributes().getRetAttrs()));
     New->setAttributes(Attributes);
     New->removeFnAttr(SymbolAttribute);
@@ -263,11 +257,67 @@ private:
       New->removeFnAttr(Kind);
     New->addFnAttr(Attribute::NoInline);
     New->addFnAttr(Attribute::Cold);
-    New->setCallingConv(CallingConv::Fast);
+    New->setCallingConv(callingConvention());
     New->setDSOLocal(true);
     New->setComdat(F.getComdat());
     if (F.hasPersonalityFn())
       New->setPersonalityFn(F.getPersonalityFn());
+  }
+
+  static bool isInteger(const Type *Of) {
+    return Of->isPointerTy() || (Of->isIntegerTy() && Of->getIntegerBitWidth() <= 64);
+  }
+
+  /// The one with the most registers: what does not fit into them needs room in F's frame, which F makes at each call. But a
+  /// call in F's place needs F's own convention.
+  CallingConv::ID callingConvention() const {
+    auto isPlain = [](const Type *Of) {
+      return isInteger(Of) || Of->isFloatTy() || Of->isDoubleTy() || (Of->isVectorTy() && Of->getPrimitiveSizeInBits() == 128);
+    };
+    ArrayRef<Type *> Params = New->getFunctionType()->params();
+    Type *Result = New->getReturnType();
+    ArrayRef<Type *> Given = Result->isStructTy() ? cast<StructType>(Result)->elements() : ArrayRef(Result);
+    bool IsPlain = all_of(Params, isPlain) && (Result->isVoidTy() || all_of(Given, isPlain));
+    bool InPlace = !GivenType && count_if(Params, isInteger) <= MostIntegers;
+    Triple Target(F.getParent()->getTargetTriple());
+    if (Target.getArch() == Triple::x86_64 && !Target.isOSWindows() && IsPlain && !InPlace)
+      return CallingConv::X86_RegCall;
+    return CallingConv::Fast;
+  }
+
+  /// Decides which field each value is given back in.
+  void layOut() {
+    HasResult = !F.getReturnType()->isVoidTy();
+    SmallVector<Type *, 16> Fields = {Type::getInt32Ty(Context)};
+    if (HasResult)
+      Fields.push_back(F.getReturnType());
+    for (Exit &E : Exits) {
+      SmallSet<unsigned, 8> Taken;
+      for (PHINode &Phi : E.To->phis()) {
+        Value *Incoming = Phi.getIncomingValueForBlock(E.From);
+        E.Values.push_back(Incoming);
+        // What the fast path defined may be given back, too.
+        if (isa<Argument>(Incoming) || (isa<Instruction>(Incoming) && !isSlow(*cast<Instruction>(Incoming))))
+          addValue(Incoming, E.From);
+        unsigned Field = 0;
+        if (!isa<Constant>(Incoming)) {
+          for (Field = 1; Field < Fields.size(); ++Field)
+            if (Fields[Field] == Phi.getType() && !Taken.count(Field))
+              break;
+          if (Field == Fields.size())
+            Fields.push_back(Phi.getType());
+          Taken.insert(Field);
+        }
+        E.Fields.push_back(Field);
+      }
+    }
+    GivenType = StructType::get(Context, Fields);
+    unsigned Integers = 0, Others = 0;
+    for (Type *Field : drop_begin(Fields)) {
+      ++(isInteger(Field) ? Integers : Others);
+      InMemory |= Field->isAggregateType();
+    }
+    InMemory |= Integers > IntegerRegisters || Others > OtherRegisters;
   }
 
   /// A value more, which is needed from `At` on and on the ways there.
@@ -303,7 +353,7 @@ private:
     }
   }
 
-  Value *field(IRBuilder<> &B, Value *Out, unsigned Number) { return B.CreateStructGEP(OutType, Out, Number); }
+  Value *field(IRBuilder<> &B, Value *Room, unsigned Number) { return B.CreateStructGEP(GivenType, Room, Number); }
 
   static void hide(Instruction &I) {
     I.setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I.getContext(), {}));
@@ -311,29 +361,37 @@ private:
 
   /// F.slow's ends.
   void leave() {
-    if (!OutType)
+    if (!GivenType)
       return;
-    Value *Out = New->getArg(New->arg_size() - 1);
-    IRBuilder<> B(Context);
     for (BasicBlock *Block : Slow)
       if (auto *Return = dyn_cast<ReturnInst>(Block->getTerminator())) {
-        B.SetInsertPoint(Return);
+        IRBuilder<> B(Return);
         if (HasResult)
-          hide(*B.CreateStore(Return->getReturnValue(), field(B, Out, 0)));
-        B.CreateRet(B.getInt32(0));
+          give(B, 0, {Return->getReturnValue()}, {1});
+        else
+          give(B, 0, {}, {});
         Return->eraseFromParent();
       }
     unsigned Code = 0;
     for (Exit &E : Exits) {
       BasicBlock *Leave = BasicBlock::Create(Context, "", New);
-      B.SetInsertPoint(Leave);
-      for (auto [V, Field] : zip(E.Values, E.Fields))
-        if (Field != UINT_MAX)
-          hide(*B.CreateStore(V, field(B, Out, Field)));
-      B.CreateRet(B.getInt32(++Code));
+      IRBuilder<> B(Leave);
+      give(B, ++Code, E.Values, E.Fields);
       E.From->getTerminator()->replaceSuccessorWith(E.To, Leave);
       Slow.insert(Leave);
     }
+  }
+
+  void give(IRBuilder<> &B, unsigned Code, ArrayRef<Value *> Given, ArrayRef<unsigned> Fields) {
+    Value *Room = InMemory ? New->getArg(New->arg_size() - 1) : nullptr;
+    Value *All = B.CreateInsertValue(PoisonValue::get(GivenType), B.getInt32(Code), 0);
+    for (auto [V, Field] : zip(Given, Fields)) {
+      if (Field && InMemory)
+        hide(*B.CreateStore(V, field(B, Room, Field)));
+      else if (Field)
+        All = B.CreateInsertValue(All, V, Field);
+    }
+    B.CreateRet(InMemory ? B.getInt32(Code) : All);
   }
 
   void moveBlocks() {
@@ -349,16 +407,16 @@ private:
     // Whatever pointer it has may be to one of F's own.
     bool HasLocals = any_of(instructions(F), [](const Instruction &I) { return isa<AllocaInst>(I); }) ||
                      any_of(F.args(), [](const Argument &A) { return A.hasPassPointeeByValueCopyAttr(); });
-    AllocaInst *Out = nullptr;
+    AllocaInst *Room = nullptr;
     BasicBlock *After = nullptr;
-    PHINode *Code = nullptr;
+    PHINode *Given = nullptr;
     IRBuilder<> B(Context);
     DILocation *Nowhere = F.getSubprogram() ? DILocation::get(Context, 0, 0, F.getSubprogram()) : nullptr;
-    if (OutType) {
-      HasLocals = true;
-      Out = new AllocaInst(OutType, F.getParent()->getDataLayout().getAllocaAddrSpace(), "",
-                           &*F.getEntryBlock().getFirstInsertionPt());
-      After = afterCall(Out, Code);
+    if (GivenType) {
+      if (InMemory)
+        Room = new AllocaInst(GivenType, F.getParent()->getDataLayout().getAllocaAddrSpace(), "",
+                              &*F.getEntryBlock().getFirstInsertionPt());
+      After = afterCall(Room, Given);
     }
     unsigned Number = 0;
     for (Entry &E : Entries) {
@@ -369,17 +427,17 @@ private:
       for (auto &[V, Place] : Values)
         Args.push_back(isNeeded(E, V, Place) ? V : PoisonValue::get(V->getType()));
       Args.push_back(B.getInt32(Number++));
-      if (OutType)
-        Args.push_back(Out);
+      if (Room)
+        Args.push_back(Room);
       CallInst *Call = B.CreateCall(New->getFunctionType(), New, Args);
       Call->setCallingConv(New->getCallingConv());
       Call->setAttributes(AttributeList::get(Context, AttributeSet(), New->getAttributes().getRetAttrs(), {}));
       if (New->doesNotThrow())
         Call->setDoesNotThrow();
-      if (!HasLocals)
+      if (!HasLocals && !GivenType)
         Call->setTailCall();
-      if (OutType) {
-        Code->addIncoming(Call, Cross);
+      if (GivenType) {
+        Given->addIncoming(Call, Cross);
         B.CreateBr(After);
       } else if (F.getReturnType()->isVoidTy()) {
         B.CreateRetVoid();
@@ -391,20 +449,23 @@ private:
     }
   }
 
-  BasicBlock *afterCall(AllocaInst *Out, PHINode *&Code) {
+  BasicBlock *afterCall(AllocaInst *Room, PHINode *&Given) {
     BasicBlock *After = BasicBlock::Create(Context, "crossed", &F);
     IRBuilder<> B(After);
-    Code = B.CreatePHI(B.getInt32Ty(), Entries.size());
+    Given = B.CreatePHI(New->getReturnType(), Entries.size());
     BasicBlock *Return = BasicBlock::Create(Context, "return", &F);
+    Value *Code = InMemory ? Given : B.CreateExtractValue(Given, 0);
     SwitchInst *Choice = B.CreateSwitch(Code, Return, Exits.size());
     B.SetInsertPoint(Return);
-    auto load = [&](unsigned Field) {
-      LoadInst *Load = B.CreateLoad(OutType->getElementType(Field), field(B, Out, Field));
+    auto take = [&](unsigned Field) -> Value * {
+      if (!InMemory)
+        return B.CreateExtractValue(Given, Field);
+      LoadInst *Load = B.CreateLoad(GivenType->getElementType(Field), field(B, Room, Field));
       hide(*Load);
       return Load;
     };
     if (HasResult)
-      B.CreateRet(load(0));
+      B.CreateRet(take(1));
     else
       B.CreateRetVoid();
     unsigned Number = 0;
@@ -415,8 +476,8 @@ private:
       for (PHINode &Phi : E.To->phis()) {
         int From = Phi.getBasicBlockIndex(E.From);
         unsigned Field = E.Fields[Place];
-        if (Field != UINT_MAX)
-          Phi.setIncomingValue(From, load(Field));
+        if (Field)
+          Phi.setIncomingValue(From, take(Field));
         Phi.setIncomingBlock(From, Back);
         ++Place;
       }
@@ -459,6 +520,16 @@ private:
         return Said.setKillLocation();
       Said.replaceVariableLocationOp(V, New->getArg(Found->second));
     }
+  }
+
+  /// F.slow uses all of F's locals at any time. If F still said which of them are used one after the other, these would share
+  /// a place, since nothing in F tells what F.slow does with them.
+  void forgetLifetimes() {
+    for (auto &[V, Number] : Values)
+      if (auto *Local = dyn_cast<AllocaInst>(V))
+        for (User *Who : make_early_inc_range(Local->users()))
+          if (auto *Said = dyn_cast<LifetimeIntrinsic>(Who))
+            Said->eraseFromParent();
   }
 
   // --- Debug info -------------------------------------------------------------------------------------------

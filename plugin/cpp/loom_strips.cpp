@@ -5,10 +5,14 @@
 //                  ^---------'                                          |         ^---------'         |
 //                                                                       '---------------- again <-----'
 //
-// A small inner loop that does not count is unrolled instead, each copy with its own way out: one of them has the check.
-//
 // `latch` compares with the strip's last value instead of the loop's; `end` makes the loop's own comparison. How long the loop is
 // is known before it begins: a copy of it, as it was and without checks, serves where it is no longer than a strip.
+//
+// A nest is a loop that counts, and whose inner loops count from and to values that do not change in it. What one of its
+// iterations costs is known before it begins, too: where that is less than a strip, the outer loop runs in strips, and the inner
+// ones as they were. Else each inner loop has its strips, in a copy of the nest.
+//
+// A small inner loop that does not count is unrolled instead, each copy with its own way out: one of them has the check.
 
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AssumptionCache.h"
@@ -40,6 +44,8 @@ namespace {
 /// About how many instructions a strip has: some microseconds.
 constexpr uint64_t StripSize = 1 << 15;
 constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
+/// How many times a loop ends for each time that only a strip does.
+constexpr uint32_t StripEnds = 4;
 /// How many instructions there should be to a check.
 constexpr unsigned UnrolledSize = 64, MostCopies = 8;
 
@@ -53,6 +59,18 @@ struct Counting {
   CmpInst::Predicate GoesOn;     // Compared GoesOn Last
   int64_t Step = 0;
   uint64_t Iterations;           // of a strip
+
+  /// What is compared at the end of an iteration that begins with this counter.
+  Value *comparedAfter(IRBuilder<> &B, Value *Counter) const;
+  Value *firstCompared(IRBuilder<> &B) const { return comparedAfter(B, begin()); }
+  Value *begin() const { return Counter->getIncomingValueForBlock(L->getLoopPreheader()); }
+};
+
+/// A loop, and all loops in it that may run more than a few times; no others are in these.
+struct Nest {
+  Counting Outer;
+  SmallVector<Counting, 2> Inner;
+  uint64_t Size = 0;             // of an iteration, without them
 };
 
 unsigned sizeOf(const Loop &L) {
@@ -63,9 +81,9 @@ unsigned sizeOf(const Loop &L) {
   return Size;
 }
 
-/// An inner loop without calls that may run more than a few times.
+/// A loop without calls that may run more than a few times.
 bool isLongAndPlain(const Loop &L, ScalarEvolution &SE, unsigned Few) {
-  if (!L.isInnermost() || !L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad())
+  if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone())
     return false;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
@@ -133,38 +151,48 @@ std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE) {
 }
 
 /// `From + By`, of integers or bytes.
-Value *advance(IRBuilder<> &B, Value *From, int64_t By) {
-  if (By == 0)
-    return From;
+Value *advance(IRBuilder<> &B, Value *From, Value *By) {
   if (From->getType()->isPointerTy())
-    return B.CreateGEP(B.getInt8Ty(), From, B.getInt64(By));
-  return B.CreateAdd(From, ConstantInt::getSigned(From->getType(), By));
+    return B.CreateGEP(B.getInt8Ty(), From, By);
+  return B.CreateAdd(From, B.CreateTrunc(By, From->getType()));
 }
 
-/// What is compared at the end of an iteration that begins with this counter.
-Value *comparedAfter(IRBuilder<> &B, const Counting &C, Value *Counter) {
-  return advance(B, Counter, C.Compared == C.Counter ? 0 : C.Step);
+Value *advance(IRBuilder<> &B, Value *From, int64_t By) { return By ? advance(B, From, B.getInt64(By)) : From; }
+
+Value *Counting::comparedAfter(IRBuilder<> &B, Value *Counter) const {
+  return advance(B, Counter, Compared == this->Counter ? 0 : Step);
 }
 
-/// Whether more than a strip is left, given what is compared at the end of the first iteration.
-Value *isLong(IRBuilder<> &B, const Counting &C, Value *First) {
+/// How far it is to the last value, given what is compared at the end of the first iteration; as large a number as any if the
+/// loop counts the other way.
+Value *distance(IRBuilder<> &B, const Counting &C, Value *First) {
   Value *From = First, *To = C.Last;
   if (C.Step < 0)
     std::swap(From, To);
   if (From->getType()->isPointerTy())
     From = B.CreatePtrToInt(From, B.getInt64Ty()), To = B.CreatePtrToInt(To, B.getInt64Ty());
-  Value *Left = B.CreateSub(To, From);
-  uint64_t Length = C.Iterations * std::abs(C.Step);
-  Value *IsLong = B.CreateICmpUGT(Left, ConstantInt::get(Left->getType(), Length));
-  if (C.GoesOn == CmpInst::ICMP_NE)
-    return IsLong;
-  return B.CreateLogicalAnd(B.CreateICmp(C.GoesOn, First, C.Last), IsLong);
+  return B.CreateSub(To, From);
 }
 
-void mark(BranchInst *Latch) { Latch->setMetadata(StripMark, MDNode::get(Latch->getContext(), {})); }
+/// Whether the loop has a second iteration.
+Value *goesOn(IRBuilder<> &B, const Counting &C, Value *First) { return B.CreateICmp(C.GoesOn, First, C.Last); }
 
-/// Makes strips of the loop.
-void mine(const Counting &C, BasicBlock *Preheader) {
+/// Whether more than a strip is left. `Length`: how far the counter comes in a strip.
+Value *isLong(IRBuilder<> &B, const Counting &C, Value *First, Value *Length) {
+  Value *Left = distance(B, C, First);
+  Value *IsLong = B.CreateICmpUGT(Left, B.CreateZExtOrTrunc(Length, Left->getType()));
+  return C.GoesOn == CmpInst::ICMP_NE ? IsLong : B.CreateLogicalAnd(goesOn(B, C, First), IsLong);
+}
+
+Value *lengthOfStrip(IRBuilder<> &B, const Counting &C) { return B.getInt32(C.Iterations * std::abs(C.Step)); }
+
+/// On the last branch of a loop that needs no check.
+void mark(BasicBlock *Latch) {
+  Latch->getTerminator()->setMetadata(StripMark, MDNode::get(Latch->getContext(), {}));
+}
+
+/// Makes strips of the loop. `Length`: how far the counter comes in one; 32 bits.
+void mine(const Counting &C, BasicBlock *Preheader, Value *Length) {
   BasicBlock *Header = C.Counter->getParent(), *Latch = C.Latch;
   Function &F = *Header->getParent();
   LLVMContext &Context = F.getContext();
@@ -186,8 +214,9 @@ void mine(const Counting &C, BasicBlock *Preheader) {
     if (&Phi == C.Counter)
       First = Outer;
   }
-  First = comparedAfter(B, C, First);
-  Value *Limit = B.CreateSelect(isLong(B, C, First), advance(B, First, int64_t(C.Iterations) * C.Step), C.Last);
+  First = C.comparedAfter(B, First);
+  Value *By = C.Step < 0 ? B.CreateNeg(B.CreateZExt(Length, B.getInt64Ty())) : B.CreateZExt(Length, B.getInt64Ty());
+  Value *Limit = B.CreateSelect(isLong(B, C, First, Length), advance(B, First, By), C.Last);
   B.CreateBr(Header);
   Preheader->getTerminator()->replaceSuccessorWith(Header, Start);
 
@@ -195,11 +224,12 @@ void mine(const Counting &C, BasicBlock *Preheader) {
   BranchInst *New = B.CreateCondBr(B.CreateICmp(C.GoesOn, C.Compared, Limit), Header, End);
   New->setDebugLoc(Branch->getDebugLoc());
   New->setMetadata(LLVMContext::MD_loop, Branch->getMetadata(LLVMContext::MD_loop));
-  mark(New);
   Branch->eraseFromParent();
+  mark(Latch);
 
   B.SetInsertPoint(End);
-  B.CreateCondBr(B.CreateICmp(C.GoesOn, C.Compared, C.Last), Again, Exit);
+  B.CreateCondBr(B.CreateICmp(C.GoesOn, C.Compared, C.Last), Again, Exit,
+                 MDBuilder(Context).createBranchWeights(1, StripEnds));
   B.SetInsertPoint(Again);
   B.CreateBr(Start);
   Exit->replacePhiUsesWith(Latch, End);
@@ -207,44 +237,168 @@ void mine(const Counting &C, BasicBlock *Preheader) {
     C.Compare->eraseFromParent();
 }
 
-/// Two copies of the loop, and the choice between them.
-void divide(const Counting &C, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution) {
-  Loop &L = *C.L;
-  formLCSSA(L, Dominators, &Loops, &Evolution);
-  BasicBlock *Choice = L.getLoopPreheader();
-  BasicBlock *Short = SplitBlock(Choice, Choice->getTerminator(), &Dominators, &Loops, nullptr, "short");
-  SmallVector<BasicBlock *, 4> Exits;
-  L.getUniqueExitBlocks(Exits);
+/// A second copy of a loop, which may have others in it, and the choice between them.
+class Divided {
+public:
+  Divided(Loop &L, LoopInfo &Loops, DominatorTree &Dominators) {
+    Choice = L.getLoopPreheader();
+    First = SplitBlock(Choice, Choice->getTerminator(), &Dominators, &Loops, nullptr, "first");
+    SmallVector<BasicBlock *, 4> Exits;
+    L.getUniqueExitBlocks(Exits);
+    SmallVector<BasicBlock *, 8> Copies;
+    cloneLoopWithPreheader(First, Choice, &L, Map, ".long", &Loops, &Dominators, Copies);
+    remapInstructionsInBlocks(Copies, Map);
+    for (BasicBlock *Exit : Exits)
+      for (PHINode &Phi : Exit->phis())
+        for (unsigned I = 0, Count = Phi.getNumIncomingValues(); I < Count; ++I)
+          if (L.contains(Phi.getIncomingBlock(I)))
+            Phi.addIncoming(copy(Phi.getIncomingValue(I)), copy(Phi.getIncomingBlock(I)));
+  }
+
+  template <typename T> T *copy(T *Of) {
+    Value *Found = Map.lookup(Of);
+    return Found ? cast<T>(Found) : Of;
+  }
+
+  Counting copy(const Counting &C) {
+    Counting Copy = C;
+    Copy.Latch = copy(C.Latch);
+    Copy.Compare = copy(C.Compare);
+    Copy.Counter = copy(C.Counter);
+    Copy.Compared = copy(C.Compared);
+    Copy.Last = copy(C.Last);
+    return Copy;
+  }
+
+  /// The copy's preheader or the one of a loop in it.
+  BasicBlock *preheader(const Loop &L) { return copy(L.getLoopPreheader()); }
+
+  void choose(Value *IsCopy, DominatorTree &Dominators) {
+    IRBuilder<> B(Choice->getTerminator());
+    B.SetCurrentDebugLocation(DebugLoc());
+    // Long loops are fewer, but that is where the time goes: with more to one, registers were spilled there (radix_sort).
+    B.CreateCondBr(IsCopy, copy(First), First, MDBuilder(B.getContext()).createBranchWeights(1, 4));
+    Choice->getTerminator()->eraseFromParent();
+    Dominators.recalculate(*Choice->getParent());
+  }
+
+private:
+  BasicBlock *Choice, *First; // First: the preheader of the original
   ValueToValueMapTy Map;
-  SmallVector<BasicBlock *, 8> Copies;
-  cloneLoopWithPreheader(Short, Choice, &L, Map, ".long", &Loops, &Dominators, Copies);
-  remapInstructionsInBlocks(Copies, Map);
-  auto copy = [&](Value *V) -> Value * {
-    Value *Found = Map.lookup(V);
-    return Found ? Found : V;
-  };
-  for (BasicBlock *Exit : Exits)
-    for (PHINode &Phi : Exit->phis())
-      for (unsigned I = 0, Count = Phi.getNumIncomingValues(); I < Count; ++I)
-        if (L.contains(Phi.getIncomingBlock(I)))
-          Phi.addIncoming(copy(Phi.getIncomingValue(I)), cast<BasicBlock>(copy(Phi.getIncomingBlock(I))));
+};
 
-  IRBuilder<> B(Choice->getTerminator());
+/// Where what is known of these values is said once: before the outermost loop around `L` in which they do not change.
+Instruction *outermost(const Loop &L, ArrayRef<Value *> Values) {
+  const Loop *Known = &L;
+  for (const Loop *Around = L.getParentLoop(); Around; Around = Around->getParentLoop()) {
+    if (!Around->getLoopPreheader() || !all_of(Values, [&](Value *V) { return Around->isLoopInvariant(V); }))
+      break;
+    Known = Around;
+  }
+  return Known->getLoopPreheader()->getTerminator();
+}
+
+/// Strips for an inner loop, and a copy without.
+void divide(const Counting &C, LoopInfo &Loops, DominatorTree &Dominators) {
+  IRBuilder<> B(outermost(*C.L, {C.begin(), C.Last}));
   B.SetCurrentDebugLocation(DebugLoc());
-  Value *First = comparedAfter(B, C, C.Counter->getIncomingValueForBlock(Short));
-  auto *Long = cast<BasicBlock>(copy(Short));
-  // Long loops are fewer, but that is where the time goes: with more to one, registers were spilled there (radix_sort).
-  B.CreateCondBr(isLong(B, C, First), Long, Short, MDBuilder(B.getContext()).createBranchWeights(1, 4));
-  Choice->getTerminator()->eraseFromParent();
-  mark(cast<BranchInst>(C.Latch->getTerminator()));
+  Value *Length = lengthOfStrip(B, C);
+  Value *IsLong = isLong(B, C, C.firstCompared(B), Length);
+  Divided Two(*C.L, Loops, Dominators);
+  mark(C.Latch);
+  mine(Two.copy(C), Two.preheader(*C.L), Length);
+  Two.choose(IsLong, Dominators);
+}
 
-  Counting InLong = C;
-  InLong.Latch = cast<BasicBlock>(copy(C.Latch));
-  InLong.Compare = cast<ICmpInst>(copy(C.Compare));
-  InLong.Counter = cast<PHINode>(copy(C.Counter));
-  InLong.Compared = copy(C.Compared);
-  mine(InLong, Long);
-  Dominators.recalculate(*Choice->getParent());
+// --- Nests ----------------------------------------------------------------------------------------------------------
+
+/// The values that the inner loop begins with, all known before the outer one; none if there are others.
+SmallVector<Value *, 2> beginnings(const Counting &C, const Loop &Outer) {
+  Value *Begin = C.begin();
+  if (Outer.isLoopInvariant(Begin))
+    return {Begin};
+  // After a vector loop: the iterations that are left, or all if there were too few.
+  auto *Choice = dyn_cast<PHINode>(Begin);
+  if (!Choice || !all_of(Choice->incoming_values(), [&](Value *V) { return Outer.isLoopInvariant(V); }))
+    return {};
+  SmallVector<Value *, 2> All;
+  for (Value *V : Choice->incoming_values())
+    if (!is_contained(All, V))
+      All.push_back(V);
+  return All;
+}
+
+std::optional<Nest> nestOf(Loop &L, ScalarEvolution &SE, unsigned Few) {
+  if (L.isInnermost() || !isLongAndPlain(L, SE, Few))
+    return std::nullopt;
+  std::optional<Counting> Outer = countingLoop(L, SE);
+  if (!Outer)
+    return std::nullopt;
+  Nest N = {*Outer, {}, sizeOf(L)};
+  for (Loop *Inner : L.getSubLoops()) {
+    if (!Inner->isInnermost())
+      return std::nullopt;
+    if (unsigned Trips = SE.getSmallConstantMaxTripCount(Inner); Trips && Trips <= Few) {
+      N.Size += uint64_t(sizeOf(*Inner)) * (Trips - 1);
+      continue;
+    }
+    std::optional<Counting> C = countingLoop(*Inner, SE);
+    if (!C || !isLongAndPlain(*Inner, SE, Few) || !L.isLoopInvariant(C->Last) || beginnings(*C, L).empty())
+      return std::nullopt;
+    N.Size -= sizeOf(*Inner);
+    N.Inner.push_back(*C);
+  }
+  if (N.Inner.empty())
+    return std::nullopt;
+  return N;
+}
+
+/// About how many instructions an iteration of the outer loop has; 32 bits, and as many as fit there at most.
+Value *costOf(IRBuilder<> &B, const Nest &N) {
+  Type *Wide = B.getInt64Ty();
+  auto atMost = [&](Value *V, uint64_t Most) { return B.CreateBinaryIntrinsic(Intrinsic::umin, V, ConstantInt::get(V->getType(), Most)); };
+  Value *Sum = B.getInt64(N.Size);
+  for (const Counting &C : N.Inner) {
+    Value *Longest = nullptr;
+    SmallVector<Value *, 2> Begins = beginnings(C, *N.Outer.L);
+    for (Value *Begin : Begins) {
+      // Where there is a choice, one may be the end already, with which the loop is then not begun.
+      Value *First = Begins.size() == 1 ? C.comparedAfter(B, Begin) : Begin;
+      Value *Way = distance(B, C, First);
+      if (C.GoesOn != CmpInst::ICMP_NE)
+        Way = B.CreateSelect(goesOn(B, C, First), Way, ConstantInt::get(Way->getType(), 0));
+      Longest = Longest ? B.CreateBinaryIntrinsic(Intrinsic::umax, Longest, Way) : Way;
+    }
+    Value *Trips = B.CreateUDiv(Longest, ConstantInt::get(Longest->getType(), std::abs(C.Step)));
+    // No sum of products overflows then.
+    Trips = atMost(B.CreateZExt(Trips, Wide), 1 << 24);
+    Sum = B.CreateAdd(Sum, B.CreateMul(B.CreateAdd(Trips, B.getInt64(1)), B.getInt64(sizeOf(*C.L))));
+  }
+  return B.CreateTrunc(atMost(Sum, INT32_MAX), B.getInt32Ty());
+}
+
+/// Strips for the outer loop where its iterations are short; else for each inner one, in a copy of the nest.
+void divide(const Nest &N, LoopInfo &Loops, DominatorTree &Dominators) {
+  Loop &L = *N.Outer.L;
+  SmallVector<Value *, 8> Known;
+  for (const Counting &C : N.Inner) {
+    Known.push_back(C.Last);
+    Known.append(beginnings(C, L));
+  }
+  IRBuilder<> B(outermost(L, Known));
+  B.SetCurrentDebugLocation(DebugLoc());
+  Value *Cost = costOf(B, N);
+  Value *Iterations = B.CreateUDiv(B.getInt32(StripSize), Cost);
+  Value *Length = B.CreateMul(Iterations, B.getInt32(std::abs(N.Outer.Step)));
+  Value *IsLong = B.CreateICmpULT(Iterations, B.getInt32(2));
+  Divided Two(L, Loops, Dominators);
+  for (const Counting &C : N.Inner) {
+    mark(C.Latch);
+    Counting Copy = Two.copy(C);
+    mine(Copy, Two.preheader(*C.L), lengthOfStrip(B, C));
+  }
+  mine(N.Outer, L.getLoopPreheader(), Length);
+  Two.choose(IsLong, Dominators);
 }
 
 /// Makes a small loop so large that a check in it costs little.
@@ -277,16 +431,33 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
   // Loops that were unrolled are no candidates any more.
   SmallPtrSet<Loop *, 8> Unrolled;
   for (Loop *L : Loops.getLoopsInPreorder())
-    if (!F.hasOptSize() && isLongAndPlain(*L, Evolution, Few) && !countingLoop(*L, Evolution)) {
+    if (!F.hasOptSize() && L->isInnermost() && isLongAndPlain(*L, Evolution, Few) && !countingLoop(*L, Evolution)) {
       Unrolled.insert(L);
       unroll(*L, Loops, Dominators, Evolution, Assumptions);
     }
-  // All are found before any is changed: what is known of loops is then no longer true.
-  SmallVector<Counting, 8> Found;
-  for (Loop *L : Loops.getLoopsInPreorder())
-    if (!Unrolled.count(L) && isLongAndPlain(*L, Evolution, Few))
+  // All are found before any is changed: what is known of loops is then no longer true. And what one loop computes has two
+  // origins when it is divided: others that begin or end with it are to see the phi behind it.
+  for (Loop *L : Loops)
+    formLCSSARecursively(*L, Dominators, &Loops, &Evolution);
+  SmallVector<Nest, 4> Nests;
+  SmallVector<Counting, 8> Alone;
+  SmallPtrSet<Loop *, 8> Nested;
+  for (Loop *L : Loops.getLoopsInPreorder()) {
+    if (Unrolled.count(L) || Nested.count(L))
+      continue;
+    if (!L->isInnermost()) {
+      bool HasUnrolled = any_of(L->getSubLoops(), [&](Loop *Inner) { return Unrolled.count(Inner); });
+      if (std::optional<Nest> N = HasUnrolled ? std::nullopt : nestOf(*L, Evolution, Few)) {
+        Nests.push_back(*N);
+        Nested.insert(L->begin(), L->end());
+      }
+    } else if (isLongAndPlain(*L, Evolution, Few)) {
       if (std::optional<Counting> C = countingLoop(*L, Evolution))
-        Found.push_back(*C);
-  for (const Counting &C : Found)
-    divide(C, Loops, Dominators, Evolution);
+        Alone.push_back(*C);
+    }
+  }
+  for (const Nest &N : Nests)
+    divide(N, Loops, Dominators);
+  for (const Counting &C : Alone)
+    divide(C, Loops, Dominators);
 }

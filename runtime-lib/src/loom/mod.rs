@@ -177,6 +177,7 @@ fn start() {
         if !SETTINGS.has_membarrier() || !sys::register_membarrier() {
             words::PENDING.fetch_or(protocol::FENCES, Ordering::Release);
         }
+        net::make_room();
         // Whoever starts a set-user-id program must not choose where it listens.
         if SETTINGS.folder().is_empty() && !crate::start::is_privileged_process(ENVIRONMENT.get()) {
             // SAFETY: the process's environment, which is as it was at its start.

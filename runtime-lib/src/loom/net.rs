@@ -29,12 +29,25 @@ fn made(fd: usize) -> Result<Socket> {
     Ok(Socket { fd, inode })
 }
 
-/// Gives a socket a high number, out of the way of programs that count on low ones.
-fn moved(socket: Socket) -> Result<Socket> {
-    const HIGH: usize = 512;
+/// Out of the way of programs that count on low ones.
+const HIGH: usize = 512;
+
+fn duplicate(fd: usize) -> Result<usize> {
     // SAFETY: no memory involved.
-    let high = unsafe { call(libc::SYS_fcntl, [socket.fd, libc::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) };
-    let Ok(fd) = high else { return if socket.is_own() { Ok(socket) } else { Err(libc::EBADF) } };
+    unsafe { call(libc::SYS_fcntl, [fd, libc::F_DUPFD_CLOEXEC as usize, HIGH, 0, 0, 0]) }
+}
+
+/// Has the kernel make its table of files large enough while there is one thread. Later it takes milliseconds, since all threads
+/// are waited for, and a program that ends meanwhile waits, too.
+pub fn make_room() {
+    if let Ok(fd) = duplicate(libc::STDERR_FILENO as usize) {
+        close(fd);
+    }
+}
+
+/// Gives a socket a high number.
+fn moved(socket: Socket) -> Result<Socket> {
+    let Ok(fd) = duplicate(socket.fd) else { return if socket.is_own() { Ok(socket) } else { Err(libc::EBADF) } };
     let moved = Socket { fd, ..socket };
     if !moved.is_own() {
         // The program's own file, which has the number by now.

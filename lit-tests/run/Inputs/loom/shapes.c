@@ -224,8 +224,50 @@ static NOINLINE u64 sorted(u64 seed) {
 
 static u64 (*const table[])(int) = {nested, set_jump, variable_array, vectors};
 
+// Locals of scopes that follow each other: optimized, the fast path needs hardly any of them in memory, the slow path all.
+struct work {
+  unsigned data[1 << 10];
+  double reals[1 << 10];
+  u64 sum;
+};
+
+static NOINLINE void scopes(struct work *w, long a, long b) {
+  unsigned *data = w->data;
+  u64 x = w->sum;
+  for (unsigned i = 5; i < 12; i += 7)
+    if (data[(i * 64) & 1023] & 1)
+      x = x * 3 + 1;
+    else
+      x += 5;
+  for (unsigned i = 5; i < (unsigned)b; i += 2) {
+    data[(i * 3) & 1023] = data[(i * 3) & 1023] * 5 + 1;
+    x ^= (u64)i << 7;
+  }
+  double *reals = w->reals;
+  for (unsigned i = 5; i < (unsigned)b; i += 2)
+    for (long j = a; j > 0; j -= 1)
+      reals[(unsigned)(i + j * 64) & 1023] += 1.0 + (double)(i & 7);
+  w->sum = x;
+}
+
+// A loop that ends where another one came to.
+static NOINLINE u64 as_far(const unsigned *data, long n, unsigned what) {
+  long found;
+  for (found = 0; found < n; ++found)
+    if (data[found] == what)
+      break;
+  u64 sum = 0;
+  for (long i = 0; i < found; ++i)
+    sum += data[i] * (u64)i;
+  return sum + found;
+}
+
 static void *run(void *argument) {
   u64 hash = 14695981039346656037u;
+  struct work *work = calloc(1, sizeof *work);
+  unsigned *data = malloc(6000 * sizeof *data);
+  for (unsigned i = 0; i < 6000; ++i)
+    data[i] = i;
   for (int round = 0; round < 40; ++round) {
     for (unsigned x = 0; x < 40; ++x)
       hash = mix(hash, cases(x * (unsigned)(round + 1)));
@@ -242,7 +284,12 @@ static void *run(void *argument) {
     hash = mix(hash, assembly(hash));
     hash = mix(hash, sorted(hash));
     hash = mix(hash, table[round % 4](round));
+    scopes(work, round & 7 ? 3 : 100, round & 3 ? 17 : 1);
+    hash = mix(hash, work->sum + (u64)work->reals[round]);
+    hash = mix(hash, as_far(data, 6000, 5999u - 41u * (unsigned)round));
   }
+  free(data);
+  free(work);
   *(u64 *)argument = hash;
   return argument;
 }
