@@ -356,7 +356,7 @@ std::optional<Nest> nestOf(Loop &L, ScalarEvolution &SE, unsigned Few) {
 /// About how many instructions an iteration of the outer loop has; 32 bits, and as many as fit there at most.
 Value *costOf(IRBuilder<> &B, const Nest &N) {
   Type *Wide = B.getInt64Ty();
-  auto atMost = [&](Value *V, uint64_t Most) { return B.CreateBinaryIntrinsic(Intrinsic::umin, V, ConstantInt::get(V->getType(), Most)); };
+  auto atMost = [&](Value *V, uint64_t Most) { return B.CreateBinaryIntrinsic(Intrinsic::umin, V, B.getInt64(Most)); };
   Value *Sum = B.getInt64(N.Size);
   for (const Counting &C : N.Inner) {
     Value *Longest = nullptr;
