@@ -6,8 +6,7 @@ use super::filter::Filter;
 use super::members::{self, Member};
 use super::objects::Object;
 use super::pile::Entry;
-use super::{alone, latch};
-use crate::sys;
+use super::{alone, wait};
 use core::ptr::null;
 
 /// A lock that a thread holds, or that it runs alone.
@@ -43,9 +42,7 @@ impl Holding {
 }
 
 fn give_back(object: &Object) {
-    if latch::give_back(&object.word) {
-        sys::futex_wake(&object.word, 1);
-    }
+    wait::wake(&object.latch.word, object.latch.give_back());
 }
 
 /// The thread's holding, the newest first; with a key, the one of that key.

@@ -3,7 +3,7 @@
 use super::expression::{self, Value, NOTHING};
 use super::filter::Filter;
 use super::fraction::Moved;
-use super::latch::{self, Taken};
+use super::latch::Taken;
 use super::members::Member;
 use super::objects::{Name, Object};
 use super::wait::Wait;
@@ -144,10 +144,10 @@ fn object(member: &Member, filter: &Filter, location: usize, name: &Name) -> Opt
 fn lock(member: &Member, filter: &Filter, location: usize, name: Name) -> bool {
     let mut has_waited = false;
     while let Some(object) = object(member, filter, location, &name) {
-        let mut taken = latch::try_take(&object.word, member.number());
+        let mut taken = object.latch.try_take(member.number());
         if taken == Taken::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
-            taken = latch::take(&object.word, member.number(), &mut wait);
+            taken = object.latch.take(member.number(), &mut wait);
             wait.end(taken == Taken::Yes);
             has_waited = true;
         }
@@ -180,7 +180,7 @@ fn up(member: &Member, filter: &Filter, location: usize, name: Name, times: u32)
 fn down(member: &Member, filter: &Filter, location: usize, name: Name, times: u32) -> bool {
     let mut has_waited = false;
     while let Some(object) = object(member, filter, location, &name) {
-        let mut moved = object.fraction.down(times);
+        let mut moved = object.semaphore().try_down(times);
         if moved == Moved::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
             moved = object.semaphore().down(times, &mut wait);

@@ -250,6 +250,7 @@ pub struct Counts {
     pub early: u64,
     pub disturbed: u64,
     pub handled: u64,
+    pub overtaken: u64,
 }
 
 impl Server {
@@ -287,8 +288,10 @@ impl Server {
         writeln!(self.input, "{command}").unwrap();
         let line = self.line();
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [overlaps, same_key, rounds, early, disturbed, handled] = numbers[..] else { panic!("{line:?}") };
-        Counts { overlaps, same_key, rounds, early, disturbed, handled }
+        let [overlaps, same_key, rounds, early, disturbed, handled, overtaken] = numbers[..] else {
+            panic!("{line:?}")
+        };
+        Counts { overlaps, same_key, rounds, early, disturbed, handled, overtaken }
     }
 
     pub fn socket(&self) -> PathBuf {
