@@ -53,7 +53,7 @@ impl PlanBuilder {
     }
 
     pub fn op(mut self, slot: u32, kind: u8, step: u8, key: u32, times: u32) -> Self {
-        self.ops.push(OpRecord { unit: 0, slot, kind, step, constraint: 0, key, times, reserved: 0 });
+        self.ops.push(OpRecord { unit: 0, slot, kind, step, constraint: 0, key, times, flags: 0 });
         self
     }
 
