@@ -42,6 +42,15 @@ def rate(live, seconds=2):
     return (live.operations - before) / (time.monotonic() - start)
 
 
+def settle_memory(live, seconds=20):
+    """Waits until the program has what it needs by itself: AddressSanitizer takes some seconds for its 10 MB."""
+    end = time.monotonic() + seconds
+    before = 0
+    while live.memory() > before and time.monotonic() < end:
+        before = live.memory()
+        live.failures_in(1.5)
+
+
 def percent(part, whole):
     return f"{100 * part / whole:.0f}%"
 
@@ -53,6 +62,7 @@ def cycles(options, app, count, delay, by_hand, env=None):
     latencies = {"add": [], "replace": [], "remove": []}
     with Live(options, app, delay=delay, threads=16, env=env) as live:
         live.go_on(2000)
+        settle_memory(live)
         before = rate(live)
         memory = []
         for cycle in range(count):

@@ -279,6 +279,31 @@ pub fn futex_wait_until(word: &AtomicU32, value: u32, deadline: Deadline) -> Res
     unsafe { call(libc::SYS_futex, [word, operation, value as usize, time, 0, everybody]).map(drop) }
 }
 
+/// Sleeps while `*word == value`, until a time of [`monotonic_nanoseconds`] at most; may return early. `kind`: bits that tell
+/// those who sleep on a word apart.
+pub fn futex_wait_as(word: &AtomicU32, value: u32, until: u64, kind: u32) {
+    let operation = (libc::FUTEX_WAIT_BITSET | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let time = [until / 1_000_000_000, until % 1_000_000_000];
+    let arguments = [
+        word as *const AtomicU32 as usize,
+        operation,
+        value as usize,
+        time.as_ptr() as usize,
+        0,
+        kind as usize,
+    ];
+    // SAFETY: a live word and a time.
+    let _ = unsafe { call(libc::SYS_futex, arguments) };
+}
+
+/// Wakes all who sleep as one of `kinds`. The word itself is not read.
+pub fn futex_wake_those(word: *const AtomicU32, kinds: u32) {
+    let operation = (libc::FUTEX_WAKE_BITSET | libc::FUTEX_PRIVATE_FLAG) as usize;
+    // SAFETY: the kernel uses the address only as a key.
+    let _ =
+        unsafe { call(libc::SYS_futex, [word as usize, operation, i32::MAX as usize, 0, 0, kinds as usize]) };
+}
+
 /// Wakes whoever sleeps on a word in a shared mapping, in other processes too.
 pub fn futex_wake_shared(word: &AtomicU32) {
     let operation = libc::FUTEX_WAKE as usize;

@@ -125,9 +125,13 @@ pub struct OpRecord {
     pub key: u32,
     /// Offset in the code of n; [`NONE`]: 1.
     pub times: u32,
-    /// Unused, 0.
-    pub reserved: u32,
+    /// 0 or [`BY_CALL`].
+    pub flags: u32,
 }
+
+/// [`OpRecord::flags`]: of a function region whose calls may be left by exceptions that others of its calls catch. What a call took
+/// ends with that call at the latest; the runtime notices at the next of these operations. With [`OP_LEAVE`]: only that.
+pub const BY_CALL: u32 = 1;
 
 /// [`ConstraintRecord::kind`]: regions exclude each other.
 pub const CONSTRAINT_MUTUAL: u32 = 1;

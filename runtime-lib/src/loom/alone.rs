@@ -6,24 +6,28 @@
 //! waits for a paused thread, ends the filter: a thread that is paused notices.
 
 use super::filter::Filter;
+use super::heir::Heir;
+use super::latch::{Latch, Taken};
 use super::members::{self, Member};
 use super::protocol::{self, Shared};
-use super::wait::Wait;
-use super::{holdings, latch, units, with_control, words, GATE};
+use super::wait::{self, Wait};
+use super::{holdings, units, with_control, words, GATE};
 use crate::sys;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// Whose turn it is: a [`latch`] with the member's number.
-static TURN: AtomicU32 = AtomicU32::new(0);
+/// Whose turn it is.
+static TURN: Latch =
+    Latch { word: AtomicU32::new(0), releases: AtomicU32::new(0), heir: Heir(AtomicU64::new(0)) };
 /// The member that others are paused for; 0: none.
 static OWNER: AtomicU32 = AtomicU32::new(0);
 /// Its filter, constraint and slot; the filter is installed while this is not null.
 static FILTER: AtomicPtr<Filter> = AtomicPtr::new(null_mut());
 static CONSTRAINT: AtomicU32 = AtomicU32::new(0);
 static LOCATION: AtomicUsize = AtomicUsize::new(0);
-/// Since when.
-static SINCE: AtomicU64 = AtomicU64::new(0);
+/// When a paused thread last looked whether that takes too long, and for how long they have looked in vain, as [`wait`] counts.
+static LOOKED: AtomicU64 = AtomicU64::new(0);
+static WAITED: AtomicU64 = AtomicU64::new(0);
 
 /// Whether this is the thread that runs alone.
 pub fn is_owner(member: &Member) -> bool {
@@ -36,17 +40,19 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
         return true;
     }
     let mut wait = Wait::begin(member, filter, constraint, location);
-    let is_turn = latch::take(&TURN, member.number(), &mut wait) == latch::Taken::Yes;
+    let is_turn = TURN.take(member.number(), &mut wait) == Taken::Yes;
     if is_turn {
         with_control(|| {
             FILTER.store((filter as *const Filter).cast_mut(), Ordering::Relaxed);
             CONSTRAINT.store(constraint.into(), Ordering::Relaxed);
             LOCATION.store(location, Ordering::Relaxed);
-            SINCE.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
+            LOOKED.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
+            WAITED.store(0, Ordering::Relaxed);
             OWNER.store(member.number(), Ordering::Release);
             units::set_waiting(true);
             GATE.request(protocol::ALONE, 0);
         });
+        wait.goes_on();
         let mut looks = 0u32;
         let is_paused_or_own =
             |other: &'static Member| core::ptr::eq(other, member) || protocol::released_at(other).is_some();
@@ -78,8 +84,8 @@ fn end_of(number: u32) {
         }
     });
     // Its filter's end may have done so before.
-    if latch::give_back_of(&TURN, number) == (true, true) {
-        sys::futex_wake(&TURN, 1);
+    if let Some(who) = TURN.give_back_of(number) {
+        wait::wake(&TURN.word, who);
     }
 }
 
@@ -115,17 +121,22 @@ pub fn filter_ended(filter: &Filter) {
     }
 }
 
-/// A paused thread looks whether that takes too long.
-pub fn watch() {
+/// A paused thread looks whether that takes too long: nanoseconds after which to look again.
+pub fn watch() -> u64 {
+    let mut look_every = wait::LOOK_EVERY;
     if words::PENDING.load(Ordering::Relaxed) & protocol::ALONE == 0 {
-        return;
+        return look_every;
     }
-    let Some(member) = members::known() else { return };
+    let Some(member) = members::known() else { return look_every };
     let is_reading = super::block::begin_reading(member);
     let owner = OWNER.load(Ordering::Acquire);
     // SAFETY: installed while it is here, and its memory stays while it is read.
     if let Some(filter) = unsafe { FILTER.load(Ordering::Acquire).as_ref() } {
-        let waited = sys::monotonic_nanoseconds().saturating_sub(SINCE.load(Ordering::Relaxed));
+        look_every = wait::look_every(filter.patience());
+        let now = sys::monotonic_nanoseconds();
+        let since = now.saturating_sub(LOOKED.swap(now, Ordering::Relaxed));
+        let counts = wait::counts(since, filter.patience());
+        let waited = WAITED.fetch_add(counts, Ordering::Relaxed) + counts;
         if owner != 0 && owner != member.number() && waited > filter.patience() {
             let constraint = CONSTRAINT.load(Ordering::Relaxed) as u16;
             let location = LOCATION.load(Ordering::Relaxed);
@@ -138,11 +149,12 @@ pub fn watch() {
         }
     }
     super::block::end_reading(member, is_reading);
+    look_every
 }
 
 /// In a forked child.
 pub fn after_fork_in_child() {
     OWNER.store(0, Ordering::Relaxed);
     FILTER.store(null_mut(), Ordering::Relaxed);
-    TURN.store(0, Ordering::Relaxed);
+    super::fork::reset_latch(&TURN, 0);
 }

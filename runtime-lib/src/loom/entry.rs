@@ -180,7 +180,7 @@ unsafe extern "C" fn slot(cell: usize, frame: *const u64, stack: usize) {
     let Some(member) = members::known() else { return };
     member.forget_left(stack);
     // SAFETY: a slot's cell and the values of its function's variables.
-    unsafe { super::slot::run(member, cell, frame) };
+    unsafe { super::slot::run(member, cell, frame, stack) };
 }
 
 /// Code outside calls an instrumented function.

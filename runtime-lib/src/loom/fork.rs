@@ -3,6 +3,8 @@
 //!
 //! Children made by vfork and posix_spawn run no handlers, share the parent's memory and touch nothing here.
 
+use super::heir::Heir;
+use super::latch::{self, Latch};
 use super::{alone, engine, members, protocol, units, update, words, CONTROL};
 use crate::log::Own;
 use crate::{real, sys};
@@ -65,4 +67,16 @@ unsafe extern "C" fn after_fork_in_child() {
     engine::start_in_child();
     mask.into_iter().for_each(sys::restore_signals);
     real::set_errno(errno);
+}
+
+/// In the child, where only the thread with this number is: the lock is that thread's, or free, and nobody waits for it.
+pub fn reset_latch(latch: &Latch, survivor: u32) {
+    let is_survivors = latch::owner(latch.word.load(Ordering::Relaxed)) == survivor;
+    latch.word.store(if is_survivors { survivor } else { 0 }, Ordering::Relaxed);
+    reset_heir(&latch.heir);
+}
+
+/// In the child: whoever it was is not there.
+pub fn reset_heir(heir: &Heir) {
+    heir.0.store(0, Ordering::Relaxed);
 }

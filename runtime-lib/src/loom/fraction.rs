@@ -4,7 +4,8 @@
 //!
 //! Compiled against the `loom` crate too: tests/model.
 
-use super::latch::Sleeper;
+use super::heir::Heir;
+use super::latch::{Sleeper, Wake};
 use super::sync::{fence, AtomicU32, AtomicU64, Ordering};
 
 /// The counter. All zeros is a new one.
@@ -107,6 +108,8 @@ pub struct Semaphore<'a> {
     pub word: &'a AtomicU32,
     /// How many wait.
     pub waiters: &'a AtomicU32,
+    /// For whom the next events are, if one has waited for long.
+    pub heir: &'a Heir,
 }
 
 impl Semaphore<'_> {
@@ -122,19 +125,38 @@ impl Semaphore<'_> {
         (moved, has_waiters)
     }
 
+    /// An event after is to happen, if it may at once.
+    pub fn try_down(&self, times: u32) -> Moved {
+        if self.heir.is_nobody() {
+            self.fraction.down(times)
+        } else {
+            Moved::No
+        }
+    }
+
     /// An event after is to happen: waits for as long as the sleeper does not give up.
     pub fn down(&self, times: u32, sleeper: &mut impl Sleeper) -> Moved {
         self.waiters.fetch_add(1, Ordering::SeqCst);
         fence(Ordering::SeqCst);
         let moved = loop {
             let word = self.word.load(Ordering::SeqCst);
-            let moved = self.fraction.down(times);
-            if moved != Moved::No || sleeper.gives_up() {
+            let is_heir = self.heir.is(sleeper);
+            let moved = if is_heir { self.fraction.down(times) } else { self.try_down(times) };
+            // Each event moves it on, though it may not be enough.
+            if moved != Moved::No || sleeper.gives_up(word) {
                 break moved;
             }
-            sleeper.sleep(self.word, word);
+            sleeper.sleep(self.word, word, is_heir);
         };
         self.waiters.fetch_sub(1, Ordering::SeqCst);
+        if self.heir.resign(sleeper) {
+            // Others did not look whether they may.
+            fence(Ordering::SeqCst);
+            if self.waiters.load(Ordering::Relaxed) > 0 {
+                self.word.fetch_add(1, Ordering::SeqCst);
+                sleeper.wake(self.word, Wake::All);
+            }
+        }
         moved
     }
 }

@@ -6,8 +6,7 @@ use super::filter::Filter;
 use super::members::{self, Member};
 use super::objects::Object;
 use super::pile::Entry;
-use super::{alone, latch};
-use crate::sys;
+use super::{alone, wait};
 use core::ptr::null;
 
 /// A lock that a thread holds, or that it runs alone.
@@ -19,10 +18,30 @@ pub struct Holding {
     constraint: u16,
     /// How often it took it.
     depth: u32,
+    /// The call that took it, if it ends with that.
+    call: Call,
+}
+
+/// A call of a function that is a region.
+#[derive(Clone, Copy)]
+pub struct Call {
+    /// Where its stack ends: calls that it makes are below.
+    pub stack: usize,
+    /// The operation at its entry; another's if it is no entry that is asked for.
+    pub order: u64,
+}
+
+impl Call {
+    /// None.
+    pub const NONE: Call = Call { stack: 0, order: 0 };
+
+    fn is_one(&self) -> bool {
+        self.stack != 0
+    }
 }
 
 impl Entry for Holding {
-    const EMPTY: Self = Holding { filter: null(), object: null(), constraint: 0, depth: 0 };
+    const EMPTY: Self = Holding { filter: null(), object: null(), constraint: 0, depth: 0, call: Call::NONE };
     fn is_empty(&self) -> bool {
         self.filter.is_null()
     }
@@ -43,9 +62,7 @@ impl Holding {
 }
 
 fn give_back(object: &Object) {
-    if latch::give_back(&object.word) {
-        sys::futex_wake(&object.word, 1);
-    }
+    wait::wake(&object.latch.word, object.latch.give_back());
 }
 
 /// The thread's holding, the newest first; with a key, the one of that key.
@@ -60,9 +77,9 @@ fn find(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>
 
 /// The thread has taken it. Without memory to note that, it is given back: false.
 #[must_use]
-pub fn add(member: &Member, filter: &Filter, constraint: u16, object: Option<&Object>) -> bool {
+pub fn add(member: &Member, filter: &Filter, constraint: u16, object: Option<&Object>, call: Call) -> bool {
     let object = object.map_or(null(), |object| object as *const Object);
-    let holding = Holding { filter, object, constraint, depth: 1 };
+    let holding = Holding { filter, object, constraint, depth: 1, call };
     let is_noted = member.holdings.push(holding);
     if !is_noted {
         holding.give_back(member);
@@ -71,9 +88,14 @@ pub fn add(member: &Member, filter: &Filter, constraint: u16, object: Option<&Ob
 }
 
 /// Takes again what the thread has; false if it does not have it.
-pub fn nest(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>) -> bool {
+pub fn nest(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>, call: Call) -> bool {
     let Some(index) = find(member, filter, constraint, key) else { return false };
     let mut holding = member.holdings.get(index);
+    // What ends with a call is noted for each. Without memory, the one that has it already does for both.
+    let is_apart = call.is_one() || holding.call.is_one();
+    if is_apart && member.holdings.push(Holding { depth: 1, call, ..holding }) {
+        return true;
+    }
     holding.depth += 1;
     member.holdings.set(index, holding);
     true
@@ -87,18 +109,46 @@ pub fn remove(member: &Member, filter: &Filter, constraint: u16, key: Option<[u6
     if holding.depth > 0 {
         member.holdings.set(index, holding);
     } else {
-        member.holdings.remove(index);
-        holding.give_back(member);
+        forget(member, index);
     }
     true
+}
+
+/// What is noted there is over; it is given back if nothing else says that the thread has it.
+fn forget(member: &Member, index: usize) {
+    let holding = member.holdings.get(index);
+    member.holdings.remove(index);
+    let is_same = |other: usize| core::ptr::eq(member.holdings.get(other).object, holding.object);
+    if holding.object.is_null() || !(0..member.holdings.len()).rev().any(is_same) {
+        holding.give_back(member);
+    }
+}
+
+/// A thread is in a call, at its entry if the operation is of one: calls that it made are over, though they did not say so, for an
+/// exception passed them. So is one that was entered in the same place.
+pub fn end_calls(member: &Member, filter: &Filter, constraint: u16, now: Call) {
+    if !now.is_one() {
+        return;
+    }
+    for index in (0..member.holdings.len()).rev() {
+        let holding = member.holdings.get(index);
+        let call = holding.call;
+        if !call.is_one() || !holding.is_of(filter, constraint) {
+            continue;
+        }
+        let is_over = call.stack < now.stack || (call.stack, call.order) == (now.stack, now.order);
+        // Below in the pile are calls further out.
+        if !is_over {
+            break;
+        }
+        forget(member, index);
+    }
 }
 
 /// Gives back all that the thread has of a constraint.
 pub fn remove_all(member: &Member, filter: &Filter, constraint: u16) {
     while let Some(index) = find(member, filter, constraint, None) {
-        let holding = member.holdings.get(index);
-        member.holdings.remove(index);
-        holding.give_back(member);
+        forget(member, index);
     }
 }
 
@@ -114,10 +164,10 @@ pub fn has_alone(member: &Member) -> bool {
 /// Everything that a thread holds is released.
 pub fn release_all(member: &Member) {
     while let Some(index) = member.holdings.len().checked_sub(1) {
-        let holding = member.holdings.get(index);
-        member.holdings.remove(index);
-        if !holding.is_empty() {
-            holding.give_back(member);
+        if member.holdings.get(index).is_empty() {
+            member.holdings.remove(index);
+        } else {
+            forget(member, index);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! - [`words`], [`entry`]: the symbols that instrumented code uses
 //! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`birth`]: those to come; [`units`]: what was compiled with loom
-//! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`]), [`holdings`], [`alone`], [`wait`], [`expression`]
+//! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`], [`heir`]), [`holdings`], [`alone`], [`wait`], [`expression`]
 //! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both
 //! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
 //! - [`settings`], [`switches`], [`fork`], [`pile`], [`report`]
@@ -25,8 +25,11 @@ mod fork;
 mod fraction;
 #[cfg(test)]
 mod fraction_tests;
+mod heir;
 mod holdings;
 mod latch;
+#[cfg(test)]
+mod latch_tests;
 mod members;
 mod net;
 mod objects;
@@ -42,7 +45,7 @@ mod update;
 mod wait;
 mod words;
 
-/// What [`protocol`], [`latch`] and [`fraction`] are made of; the model test has its own.
+/// What [`protocol`], [`latch`], [`heir`] and [`fraction`] are made of; the model test has its own.
 mod sync {
     pub use core::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 }
@@ -79,8 +82,7 @@ impl protocol::Shared for Gate {
     }
 
     fn sleep(&self, generation: u32) {
-        alone::watch();
-        let limit = sys::Deadline::After(SLEEP_AT_MOST);
+        let limit = sys::Deadline::After(alone::watch() / 1_000_000);
         // A wake-up, a signal or the limit: the caller looks again.
         let _ = sys::futex_wait_until(&self.generation, generation, limit);
     }
@@ -100,9 +102,6 @@ fn barrier() {
         sys::membarrier();
     }
 }
-
-/// Milliseconds after which a paused thread looks whether it still should be.
-const SLEEP_AT_MOST: u64 = 100;
 
 /// Between looks at other threads: spins a little, then sleeps a little.
 fn wait_a_little(looks: u32) {

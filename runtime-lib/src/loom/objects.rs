@@ -6,8 +6,10 @@
 //! used again when nobody can be reading it ([`super::block`]).
 
 use super::block::{self, Block};
+use super::fork;
 use super::fraction::{Fraction, Semaphore};
-use super::latch;
+use super::heir::Heir;
+use super::latch::Latch;
 use crate::lock::Lock;
 use crate::sys;
 use core::cell::UnsafeCell;
@@ -33,14 +35,17 @@ pub struct Object {
     next: AtomicPtr<Object>,
     /// Next among those that are in no chain; the chain's link stays for those who stand here.
     next_spare: UnsafeCell<*mut Object>,
-    /// Of a lock: see [`latch`]. Of a semaphore: changes with each up.
-    pub word: AtomicU32,
+    /// Of a lock.
+    pub latch: Latch,
     /// Used since the engine last looked.
     used: AtomicU8,
-    /// How many wait for the semaphore.
-    pub waiters: AtomicU32,
-    /// Of a semaphore.
-    pub fraction: Fraction,
+    /// Of a semaphore, as the next three: its counter.
+    fraction: Fraction,
+    /// Changes with each up.
+    pub word: AtomicU32,
+    /// How many wait.
+    waiters: AtomicU32,
+    heir: Heir,
 }
 
 const _: () = assert!(size_of::<Object>() <= 128);
@@ -214,10 +219,8 @@ impl Objects {
         (spare.free, spare.limbo, spare.fresh.1) = (core::ptr::null_mut(), core::ptr::null_mut(), 0);
         self.for_each(|object| {
             object.waiters.store(0, Ordering::Relaxed);
-            let is_survivors = latch::owner(object.word.load(Ordering::Relaxed)) == survivor;
-            if object.name.step == 0 && !is_survivors {
-                object.word.store(0, Ordering::Relaxed);
-            }
+            fork::reset_heir(&object.heir);
+            fork::reset_latch(&object.latch, survivor);
         });
     }
 }
@@ -230,23 +233,22 @@ impl Object {
 
     /// It, as one.
     pub fn semaphore(&self) -> Semaphore<'_> {
-        Semaphore { fraction: &self.fraction, word: &self.word, waiters: &self.waiters }
+        Semaphore { fraction: &self.fraction, word: &self.word, waiters: &self.waiters, heir: &self.heir }
     }
 
     /// Makes it unusable if nobody holds it.
     fn kill(&self) -> bool {
         if self.name.step == 0 {
-            return latch::kill(&self.word);
+            return self.latch.kill();
         }
         self.waiters.load(Ordering::SeqCst) == 0 && self.fraction.kill()
     }
 
     /// Wakes whoever waits for it.
     pub fn wake(&self) {
-        if self.name.step != 0 {
-            self.word.fetch_add(1, Ordering::SeqCst);
-        }
+        self.word.fetch_add(1, Ordering::SeqCst);
         sys::futex_wake(&self.word, i32::MAX as usize);
+        sys::futex_wake(&self.latch.word, i32::MAX as usize);
     }
 }
 

@@ -3,7 +3,8 @@
 use super::expression::{self, Value, NOTHING};
 use super::filter::Filter;
 use super::fraction::Moved;
-use super::latch::{self, Taken};
+use super::holdings::Call;
+use super::latch::Taken;
 use super::members::Member;
 use super::objects::{Name, Object};
 use super::wait::Wait;
@@ -11,7 +12,7 @@ use super::{alone, block, holdings};
 use crate::sys;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::loom::plan::{
-    OpRecord, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP,
+    OpRecord, BY_CALL, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP,
 };
 
 /// An operation, whose filter is installed while the list is in a cell.
@@ -47,9 +48,11 @@ impl List {
 /// Does what is in the cell. If an update came while the thread waited, goes on with what the cell has now: filters that came have
 /// larger ids.
 ///
+/// `stack`: where the function's stack ends.
+///
 /// # Safety
 /// A slot's cell, and its frame.
-pub unsafe fn run(member: &Member, cell: usize, frame: *const u64) {
+pub unsafe fn run(member: &Member, cell: usize, frame: *const u64, stack: usize) {
     // SAFETY: by the contract.
     let cell = unsafe { &*(cell as *const AtomicUsize) };
     let is_reading = block::begin_reading(member);
@@ -64,7 +67,8 @@ pub unsafe fn run(member: &Member, cell: usize, frame: *const u64) {
             }
             done = entry.order;
             // SAFETY: by the contract.
-            let has_waited = entry.filter.is_active() && unsafe { act(member, list.location, entry, frame) };
+            let has_waited =
+                entry.filter.is_active() && unsafe { act(member, list.location, entry, frame, stack) };
             let now = cell.load(Ordering::Acquire);
             if has_waited && now != at {
                 at = now;
@@ -77,7 +81,7 @@ pub unsafe fn run(member: &Member, cell: usize, frame: *const u64) {
 }
 
 /// One operation; whether the thread was released meanwhile.
-unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64) -> bool {
+unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64, stack: usize) -> bool {
     let Entry { filter, op, .. } = entry;
     filter.operations.fetch_add(1, Ordering::Relaxed);
     // SAFETY: the frame of the slot.
@@ -90,15 +94,20 @@ unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64
         }
         false
     };
+    // On an alternate stack addresses say nothing.
+    let is_by_call = op.flags & BY_CALL != 0 && !sys::is_on_alternate_stack();
+    let call = if is_by_call { Call { stack, order: entry.order } } else { Call::NONE };
+    holdings::end_calls(member, filter, constraint, call);
     match op.kind {
         OP_LOCK => {
             let key = key.unwrap_or(NOTHING.key);
-            if holdings::nest(member, filter, constraint, Some(key)) {
+            if holdings::nest(member, filter, constraint, Some(key), call) {
                 return false;
             }
-            lock(member, filter, location, Name { constraint, step: 0, key })
+            lock(member, filter, location, Name { constraint, step: 0, key }, call)
         }
         OP_UNLOCK => fault(holdings::remove(member, filter, constraint, key)),
+        OP_LEAVE if op.flags & BY_CALL != 0 => false,
         OP_LEAVE => {
             holdings::remove_all(member, filter, constraint);
             false
@@ -114,11 +123,11 @@ unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64
             }
         }
         OP_ALONE => {
-            if holdings::nest(member, filter, constraint, None) {
+            if holdings::nest(member, filter, constraint, None, call) {
                 return false;
             }
             if alone::begin(member, filter, constraint, location) {
-                let _ = holdings::add(member, filter, constraint, None);
+                let _ = holdings::add(member, filter, constraint, None, call);
             }
             true
         }
@@ -141,20 +150,20 @@ fn object(member: &Member, filter: &Filter, location: usize, name: &Name) -> Opt
     found
 }
 
-fn lock(member: &Member, filter: &Filter, location: usize, name: Name) -> bool {
+fn lock(member: &Member, filter: &Filter, location: usize, name: Name, call: Call) -> bool {
     let mut has_waited = false;
     while let Some(object) = object(member, filter, location, &name) {
-        let mut taken = latch::try_take(&object.word, member.number());
+        let mut taken = object.latch.try_take(member.number());
         if taken == Taken::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
-            taken = latch::take(&object.word, member.number(), &mut wait);
+            taken = object.latch.take(member.number(), &mut wait);
             wait.end(taken == Taken::Yes);
             has_waited = true;
         }
         match taken {
             // An update may have taken the filter out by now: then this is nobody's lock.
             Taken::Yes if filter.is_active() => {
-                let _ = holdings::add(member, filter, name.constraint, Some(object));
+                let _ = holdings::add(member, filter, name.constraint, Some(object), call);
                 break;
             }
             Taken::Dead => sys::yield_now(),
@@ -180,7 +189,7 @@ fn up(member: &Member, filter: &Filter, location: usize, name: Name, times: u32)
 fn down(member: &Member, filter: &Filter, location: usize, name: Name, times: u32) -> bool {
     let mut has_waited = false;
     while let Some(object) = object(member, filter, location, &name) {
-        let mut moved = object.fraction.down(times);
+        let mut moved = object.semaphore().try_down(times);
         if moved == Moved::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
             moved = object.semaphore().down(times, &mut wait);

@@ -1,18 +1,45 @@
 //! A thread waits at a slot for something of a filter: it is released meanwhile (an update must not wait for it), and gives up
 //! when the filter ends or its patience does.
+//!
+//! The timeout is there to find threads that wait for each other for ever, and a slow program must not be taken for that. So a thread
+//! has patience for as long as what it waits for moves: a lock is given back by somebody, an event happens, though another gets
+//! it; its own turn comes, for it is the [`super::heir`] at last. And it is time during which the thread looked that counts:
+//! while it does not run (too many threads, a stopped process, a machine that sleeps), neither may those for which it waits.
 
 use super::filter::Filter;
+use super::heir::{Claim, Claimant};
+use super::latch::{Sleeper, Wake};
 use super::members::Member;
-use super::{latch, protocol, GATE};
+use super::{protocol, GATE};
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::loom::wire;
 
-/// Milliseconds after which a waiting thread looks whether it still should be.
-const LOOK_EVERY: u64 = 100;
+/// Nanoseconds after which a waiting thread looks whether it still should be, at most.
+pub const LOOK_EVERY: u64 = 100_000_000;
 
-/// Nanoseconds after which a waiting thread is preferred to one that comes.
+/// So often it looks within its patience, at least.
+const LOOKS: u64 = 8;
+
+/// Nanoseconds after which a waiting thread is preferred to others.
 const STARVES_AFTER: u64 = 1_000_000;
+
+/// Nanoseconds after which one that is preferred, and does not come, is suspected to be gone.
+const GONE_AFTER: u64 = 3 * LOOK_EVERY;
+
+/// How sleepers on a word are told apart.
+const AS_HEIR: u32 = 1;
+const AS_ANY: u32 = 2;
+
+/// Nanoseconds after which to look again.
+pub fn look_every(patience: u64) -> u64 {
+    (patience / LOOKS).clamp(1_000_000, LOOK_EVERY)
+}
+
+/// What counts of the time since the last look: one that comes late counts as if it had come but a little late.
+pub fn counts(since: u64, patience: u64) -> u64 {
+    since.min(2 * look_every(patience))
+}
 
 /// A wait.
 pub struct Wait<'a> {
@@ -20,8 +47,17 @@ pub struct Wait<'a> {
     filter: &'a Filter,
     constraint: u16,
     location: usize,
-    /// When it gives up; 0 before the first look.
-    deadline: u64,
+    /// When it began; 0 before the first look.
+    begun: u64,
+    /// When it looked last.
+    looked: u64,
+    /// For how long it has looked in vain.
+    waited: u64,
+    /// What has moved, as it saw it last.
+    moves: u32,
+    is_starving: bool,
+    /// Who was next, as it saw it last, and since when.
+    next: Option<(Claim, u64)>,
     /// What the thread was doing, as others see it.
     before: u32,
 }
@@ -31,7 +67,19 @@ impl<'a> Wait<'a> {
     pub fn begin(member: &'a Member, filter: &'a Filter, constraint: u16, location: usize) -> Self {
         let before = member.waits.swap(wire::AT_SLOT, Ordering::Relaxed);
         protocol::release(member, location);
-        Wait { member, filter, constraint, location, deadline: 0, before }
+        Wait {
+            member,
+            filter,
+            constraint,
+            location,
+            begun: 0,
+            looked: 0,
+            waited: 0,
+            moves: 0,
+            is_starving: false,
+            next: None,
+            before,
+        }
     }
 
     /// Whether to give up. Ends the filter if it took too long.
@@ -40,15 +88,23 @@ impl<'a> Wait<'a> {
             return true;
         }
         let now = sys::monotonic_nanoseconds();
-        if self.deadline == 0 {
+        if self.begun == 0 {
             self.filter.waits.fetch_add(1, Ordering::Relaxed);
-            self.deadline = now.saturating_add(self.filter.patience());
+            (self.begun, self.looked) = (now, now);
         }
-        if now >= self.deadline {
-            self.filter.break_down(self.member, self.location, self.constraint, "waited too long there");
-            return true;
+        let patience = self.filter.patience();
+        self.waited += counts(now.saturating_sub(self.looked), patience);
+        self.looked = now;
+        if self.waited < patience {
+            return false;
         }
-        false
+        self.filter.break_down(self.member, self.location, self.constraint, "waited too long there");
+        true
+    }
+
+    /// What it waits for has moved, or is another thing from now on.
+    pub fn goes_on(&mut self) {
+        self.waited = 0;
     }
 
     /// The thread runs again. `has_it`: it has got what it waited for, and should use it and give it back.
@@ -60,23 +116,52 @@ impl<'a> Wait<'a> {
     }
 }
 
-impl latch::Sleeper for Wait<'_> {
-    fn gives_up(&mut self) -> bool {
+impl Claimant for Wait<'_> {
+    fn claim(&mut self) -> Option<Claim> {
+        let is_starving = self.is_starving
+            || (self.begun != 0 && sys::monotonic_nanoseconds() > self.begun + STARVES_AFTER);
+        self.is_starving = is_starving;
+        is_starving.then(|| Claim::new(self.begun / 1_000_000, self.member.number()))
+    }
+
+    fn suspects(&mut self, next: Claim) -> bool {
+        let now = sys::monotonic_nanoseconds();
+        match self.next {
+            Some((seen, since)) if seen == next => now > since + GONE_AFTER,
+            _ => {
+                self.next = Some((next, now));
+                false
+            }
+        }
+    }
+}
+
+impl Sleeper for Wait<'_> {
+    fn gives_up(&mut self, moves: u32) -> bool {
+        if self.moves != moves {
+            self.moves = moves;
+            self.goes_on();
+        }
         self.is_over()
     }
 
-    fn is_starving(&self) -> bool {
-        let begun = self.deadline.saturating_sub(self.filter.patience());
-        self.deadline != 0 && sys::monotonic_nanoseconds() > begun + STARVES_AFTER
-    }
-
-    fn wake_one(&mut self, word: &AtomicU32) {
-        sys::futex_wake(word, 1);
-    }
-
-    fn sleep(&mut self, word: &AtomicU32, value: u32) {
-        let left = self.deadline.saturating_sub(sys::monotonic_nanoseconds()) / 1_000_000 + 1;
+    fn sleep(&mut self, word: &AtomicU32, value: u32, is_heir: bool) {
+        let until = self.looked + look_every(self.filter.patience());
         // Woken, interrupted or not: the caller looks again.
-        let _ = sys::futex_wait_until(word, value, sys::Deadline::After(left.min(LOOK_EVERY)));
+        sys::futex_wait_as(word, value, until, if is_heir { AS_HEIR } else { AS_ANY });
+    }
+
+    fn wake(&mut self, word: &AtomicU32, who: Wake) {
+        wake(word, who);
+    }
+}
+
+/// Wakes those who wait as [`Sleeper`]s. The word may be gone by now.
+pub fn wake(word: *const AtomicU32, who: Wake) {
+    match who {
+        Wake::Nobody => (),
+        Wake::One => sys::futex_wake(word, 1),
+        Wake::Heirs => sys::futex_wake_those(word, AS_HEIR),
+        Wake::All => sys::futex_wake(word, i32::MAX as usize),
     }
 }

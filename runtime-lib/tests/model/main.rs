@@ -4,11 +4,13 @@
 //! # What is modelled
 //! The mode with fences exactly: each re-acquire has its own. The kernel's membarrier, as a full fence on both sides: the updater's is in
 //! `request`, that of the thread stands here, where the hot path has nothing but an order of instructions that the
-//! kernel turns into one. A futex is a mutex, a condition variable and a look at the word. Sleeps have no timeouts: a lost
+//! kernel turns into one. A futex is a mutex, a condition variable (one for each kind of sleepers) and a look at the word. Sleeps have no timeouts: a lost
 //! wake-up is a deadlock, which the checker reports.
 
 #[path = "../../src/loom/fraction.rs"]
 mod fraction;
+#[path = "../../src/loom/heir.rs"]
+mod heir;
 #[path = "../../src/loom/latch.rs"]
 mod latch;
 #[path = "../../src/loom/protocol.rs"]
@@ -20,12 +22,13 @@ mod sync {
 }
 
 use fraction::{Fraction, Moved, Semaphore};
-use latch::{Sleeper, Taken};
+use heir::{Claim, Claimant, Heir};
+use latch::{Latch, Sleeper, Taken, Wake};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use protocol::{Member, Shared, ALONE, FENCES, GO_ON, RUNNING, UPDATE};
-use sync::{fence, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+use sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 
 /// All sleepers of a model.
 struct Futex {
@@ -48,12 +51,6 @@ impl Futex {
     fn wake(&self) {
         let _guard = self.lock.lock().unwrap();
         self.condition.notify_all();
-    }
-
-    /// Of those who sleep on the only word.
-    fn wake_one(&self) {
-        let _guard = self.lock.lock().unwrap();
-        self.condition.notify_one();
     }
 }
 
@@ -399,63 +396,109 @@ fn a_thread_alone_is_alone() {
     });
 }
 
+/// Those who sleep on a lock's or a semaphore's word: the heir apart from others.
+struct Sleepers {
+    lock: Mutex<[u32; 2]>,
+    conditions: [Condvar; 2],
+}
+
+impl Sleepers {
+    fn new() -> Self {
+        Sleepers { lock: Mutex::new([0; 2]), conditions: [Condvar::new(), Condvar::new()] }
+    }
+
+    fn sleep(&self, word: &AtomicU32, value: u32, is_heir: bool) {
+        let mut counts = self.lock.lock().unwrap();
+        if word.load(Ordering::Relaxed) == value {
+            counts[usize::from(is_heir)] += 1;
+            let mut counts = self.conditions[usize::from(is_heir)].wait(counts).unwrap();
+            counts[usize::from(is_heir)] -= 1;
+        }
+    }
+
+    fn wake(&self, who: Wake) {
+        let counts = self.lock.lock().unwrap();
+        match who {
+            Wake::Nobody => (),
+            // The kernel takes the first, of whatever kind.
+            Wake::One if counts[0] > 0 => self.conditions[0].notify_one(),
+            Wake::One => self.conditions[1].notify_one(),
+            Wake::Heirs => self.conditions[1].notify_all(),
+            Wake::All => self.conditions.iter().for_each(Condvar::notify_all),
+        }
+    }
+}
+
 /// Sleeps without a limit; gives up when told to.
 struct Patient<'a> {
-    futex: &'a Futex,
+    sleepers: &'a Sleepers,
     looks_left: u32,
-    is_starving: bool,
+    /// What it claims once it has looked.
+    claim: Option<Claim>,
+    has_looked: bool,
+    suspects: bool,
+}
+
+impl Claimant for Patient<'_> {
+    fn claim(&mut self) -> Option<Claim> {
+        self.claim.filter(|_| self.has_looked)
+    }
+    fn suspects(&mut self, _: Claim) -> bool {
+        self.suspects
+    }
 }
 
 impl Sleeper for Patient<'_> {
-    fn gives_up(&mut self) -> bool {
+    fn gives_up(&mut self, _: u32) -> bool {
+        self.has_looked = true;
         self.looks_left = self.looks_left.saturating_sub(1);
         self.looks_left == 0
     }
-    fn is_starving(&self) -> bool {
-        self.is_starving
+    fn sleep(&mut self, word: &AtomicU32, value: u32, is_heir: bool) {
+        self.sleepers.sleep(word, value, is_heir);
     }
-    fn sleep(&mut self, word: &AtomicU32, value: u32) {
-        self.futex.wait(word, value);
-    }
-    fn wake_one(&mut self, _: &AtomicU32) {
-        self.futex.wake_one();
+    fn wake(&mut self, _: &AtomicU32, who: Wake) {
+        self.sleepers.wake(who);
     }
 }
 
 struct Locked {
-    word: AtomicU32,
-    futex: Futex,
+    latch: Latch,
+    sleepers: Sleepers,
     data: UnsafeCell<u32>,
-    /// Members with larger numbers are not patient.
+    /// Members with smaller numbers wait for ever without a claim.
     starving_from: u32,
 }
 
 impl Locked {
     fn pass(&self, me: u32, looks: u32) -> Taken {
-        let mut sleeper =
-            Patient { futex: &self.futex, looks_left: looks, is_starving: me >= self.starving_from };
-        let mut taken = latch::try_take(&self.word, me);
+        let claim = (me >= self.starving_from).then(|| Claim::new(10 - u64::from(me), me));
+        let (sleepers, has_looked, suspects) = (&self.sleepers, false, false);
+        let mut sleeper = Patient { sleepers, looks_left: looks, claim, has_looked, suspects };
+        let mut taken = self.latch.try_take(me);
         if taken == Taken::No {
-            taken = latch::take(&self.word, me, &mut sleeper);
+            taken = self.latch.take(me, &mut sleeper);
         }
         if taken == Taken::Yes {
             // SAFETY: the checker sees to it.
             self.data.with_mut(|data| unsafe { *data += 1 });
             // Both ways to give it back.
-            let has_waiters = match me {
-                1 => latch::give_back(&self.word),
-                _ => latch::give_back_of(&self.word, me) == (true, true),
-            };
-            if has_waiters {
-                self.futex.wake_one();
-            }
+            self.sleepers.wake(match me {
+                1 => self.latch.give_back(),
+                _ => self.latch.give_back_of(me).unwrap(),
+            });
         }
         taken
     }
 }
 
+fn heir(claim: u64) -> Heir {
+    Heir(AtomicU64::new(claim))
+}
+
 fn locked(starving_from: u32) -> Arc<Locked> {
-    Arc::new(Locked { word: AtomicU32::new(0), futex: Futex::new(), data: UnsafeCell::new(0), starving_from })
+    let latch = Latch { word: AtomicU32::new(0), releases: AtomicU32::new(0), heir: heir(0) };
+    Arc::new(Locked { latch, sleepers: Sleepers::new(), data: UnsafeCell::new(0), starving_from })
 }
 
 #[test]
@@ -475,6 +518,7 @@ fn three_pass(starving_from: u32) {
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     // SAFETY: all are done.
     assert_eq!(locked.data.with(|data| unsafe { *data }), 3);
+    assert!(locked.latch.heir.is_nobody());
 }
 
 #[test]
@@ -495,7 +539,8 @@ fn who_gives_up_does_not_have_it() {
             let passed = 2 + u32::from(quitter.join().unwrap() == Taken::Yes);
             // SAFETY: all are done.
             assert_eq!(locked.data.with(|data| unsafe { *data }), passed);
-            assert_eq!(latch::owner(locked.word.load(Ordering::Relaxed)), 0);
+            assert_eq!(latch::owner(locked.latch.word.load(Ordering::Relaxed)), 0);
+            assert!(locked.latch.heir.is_nobody());
         });
     }
 }
@@ -508,7 +553,7 @@ fn a_lock_that_is_collected_is_nobodys() {
             let locked = locked.clone();
             move || locked.pass(1, u32::MAX)
         });
-        let is_killed = latch::kill(&locked.word);
+        let is_killed = locked.latch.kill();
         if is_killed {
             // SAFETY: the checker sees to it that nobody uses it.
             locked.data.with_mut(|data| unsafe { *data += 10 });
@@ -518,37 +563,125 @@ fn a_lock_that_is_collected_is_nobodys() {
     });
 }
 
+/// An owner, an heir, and one that would like to come in between: when the owner gives the lock back, the heir gets it.
 #[test]
-fn who_waits_for_an_event_is_woken_by_it() {
+fn what_is_given_back_is_the_heirs() {
     model(3, || {
-        struct Event {
-            fraction: Fraction,
-            word: AtomicU32,
-            waiters: AtomicU32,
-            futex: Futex,
+        let locked = locked(2);
+        assert_eq!(locked.latch.try_take(1), Taken::Yes);
+        let heir = thread::spawn({
+            let locked = locked.clone();
+            move || locked.pass(2, u32::MAX)
+        });
+        let is_kept = locked.latch.word.load(Ordering::Relaxed) & latch::KEPT != 0;
+        locked.sleepers.wake(locked.latch.give_back());
+        // The owner comes again at once.
+        if locked.latch.try_take(1) == Taken::Yes {
+            // SAFETY: the checker sees to it.
+            let passed = locked.data.with(|data| unsafe { *data });
+            assert!(!is_kept || passed == 1, "taken from under the heir's nose");
+            locked.sleepers.wake(locked.latch.give_back());
         }
-        let event = Arc::new(Event {
+        assert_eq!(heir.join().unwrap(), Taken::Yes);
+        assert_eq!(locked.latch.try_take(1), Taken::Yes);
+    });
+}
+
+/// The heir is gone, and has left a lock that is free but for it: who suspects that gets on, and things are as before.
+#[test]
+fn who_suspects_that_the_heir_is_gone_comes_next() {
+    model(3, || {
+        let locked = locked(1);
+        locked.latch.word.store(latch::KEPT | latch::WAITERS, Ordering::Relaxed);
+        locked.latch.heir.0.store(1, Ordering::Relaxed);
+        let threads = [1, 2].map(|me| {
+            let locked = locked.clone();
+            thread::spawn(move || {
+                let claim = Some(Claim::new(me.into(), me));
+                let sleepers = &locked.sleepers;
+                let mut sleeper =
+                    Patient { sleepers, looks_left: u32::MAX, claim, has_looked: true, suspects: me == 1 };
+                assert_eq!(locked.latch.take(me, &mut sleeper), Taken::Yes);
+                // SAFETY: the checker sees to it.
+                locked.data.with_mut(|data| unsafe { *data += 1 });
+                locked.sleepers.wake(locked.latch.give_back());
+            })
+        });
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        // SAFETY: all are done.
+        assert_eq!(locked.data.with(|data| unsafe { *data }), 2);
+        assert!(locked.latch.heir.is_nobody());
+    });
+}
+
+struct Event {
+    fraction: Fraction,
+    word: AtomicU32,
+    waiters: AtomicU32,
+    heir: Heir,
+    sleepers: Sleepers,
+}
+
+impl Event {
+    fn new() -> Arc<Event> {
+        Arc::new(Event {
             fraction: Fraction::new(),
             word: AtomicU32::new(0),
             waiters: AtomicU32::new(0),
-            futex: Futex::new(),
-        });
-        fn semaphore(event: &Event) -> Semaphore<'_> {
-            Semaphore { fraction: &event.fraction, word: &event.word, waiters: &event.waiters }
+            heir: heir(0),
+            sleepers: Sleepers::new(),
+        })
+    }
+
+    fn semaphore(&self) -> Semaphore<'_> {
+        let Event { fraction, word, waiters, heir, .. } = self;
+        Semaphore { fraction, word, waiters, heir }
+    }
+
+    fn down(&self, me: u32, is_starving: bool) {
+        let claim = is_starving.then(|| Claim::new(10 - u64::from(me), me));
+        let (sleepers, has_looked, suspects) = (&self.sleepers, false, false);
+        let mut sleeper = Patient { sleepers, looks_left: u32::MAX, claim, has_looked, suspects };
+        let mut moved = self.semaphore().try_down(1);
+        if moved == Moved::No {
+            moved = self.semaphore().down(1, &mut sleeper);
         }
+        assert_eq!(moved, Moved::Yes);
+    }
+
+    fn up(&self, times: u32) {
+        if self.semaphore().up(times).1 {
+            self.sleepers.wake(Wake::All);
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_an_event_is_woken_by_it() {
+    model(3, || {
+        let event = Event::new();
         let thread = thread::spawn({
             let event = event.clone();
-            move || {
-                let mut sleeper = Patient { futex: &event.futex, looks_left: u32::MAX, is_starving: false };
-                assert_eq!(semaphore(&event).down(1, &mut sleeper), Moved::Yes);
-            }
+            move || event.down(1, false)
         });
-        for _ in 0..2 {
-            if semaphore(&event).up(2).1 {
-                event.futex.wake();
-            }
-        }
+        (0..2).for_each(|_| event.up(2));
         thread.join().unwrap();
         assert!(event.fraction.is_idle() && event.fraction.kill());
     });
+}
+
+#[test]
+fn an_heir_keeps_nobody_from_the_events_after_its_own() {
+    for are_starving in [[true, false], [true, true]] {
+        model(2, move || {
+            let event = Event::new();
+            let threads = [1, 2].map(|me: u32| {
+                let event = event.clone();
+                thread::spawn(move || event.down(me, are_starving[me as usize - 1]))
+            });
+            (0..2).for_each(|_| event.up(1));
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+            assert!(event.heir.is_nobody() && event.fraction.is_idle() && event.fraction.kill());
+        });
+    }
 }

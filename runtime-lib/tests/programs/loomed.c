@@ -24,6 +24,7 @@ enum { KEYS = 4, MOST = 64 };
 static _Atomic long inside[KEYS], overlaps, same_key_overlaps, rounds, naps, produced, consumed, early, disturbed;
 static _Atomic long ticks[MOST];
 static _Atomic int stop, stay, key_range = KEYS, with_order, with_alone;
+static _Atomic long hold, passes, overtaken; // microseconds in the region; how often it was entered; most that did before one that had come
 static int blocker[2];
 
 static void nap(long microseconds) {
@@ -35,7 +36,10 @@ static void nap(long microseconds) {
 static void region(long key) {
     int64_t frame[2] = {key, -1};
     int slow = IS_SLOW(1);
+    long came = passes;
     if (slow) SLOT(0, frame);
+    long before = passes++ - came, most = overtaken;
+    while (before > most && !atomic_compare_exchange_weak(&overtaken, &most, before));
     long all = 0;
     if (atomic_fetch_add(&inside[key], 1) > 0) same_key_overlaps++;
     for (int i = 0; i < KEYS; i++) all += inside[i];
@@ -47,7 +51,8 @@ static void region(long key) {
         REACQUIRE(7);
     }
     RELEASE(2);
-    sched_yield();
+    if (hold) nap(hold);
+    else sched_yield();
     REACQUIRE(2);
     for (volatile int i = 0; i < 200; i++) {
         if (slow) CHECK_SLOW(1, 3);
@@ -78,7 +83,7 @@ static void alone(void) {
     int slow = IS_SLOW(4);
     if (slow) SLOT(5, 0);
     long before = sum();
-    nap(50); // stays alone
+    nap(hold ? hold : 50); // stays alone
     if (sum() != before) disturbed++;
     if (IS_SLOW(4)) SLOT(6, 0);
 }
@@ -213,14 +218,15 @@ static int main_body(int count) {
         }
         REACQUIRE(4);
         if (!got || *line == 'q') break;
-        if (*line == 'r') overlaps = same_key_overlaps = early = disturbed = 0;
+        if (*line == 'r') overlaps = same_key_overlaps = early = disturbed = overtaken = 0;
+        if (*line == 'h') hold = atol(line + 1);
         if (*line == '1') key_range = 1;
         if (*line == 'o') produced = consumed = 0, with_order = 1;
         if (*line == 'a') with_alone = 1;
         if (*line == 'b') stay = 1;
         if (*line == 'w') stay = 0;
-        printf("%ld overlaps %ld same %ld rounds %ld early %ld disturbed %ld handled\n", overlaps, same_key_overlaps, rounds,
-               early, disturbed, handled);
+        printf("%ld overlaps %ld same %ld rounds %ld early %ld disturbed %ld handled %ld overtaken\n", overlaps,
+               same_key_overlaps, rounds, early, disturbed, handled, overtaken);
         fflush(stdout);
     }
     stop = 1;

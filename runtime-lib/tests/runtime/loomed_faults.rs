@@ -356,3 +356,15 @@ fn switches_are_flipped_while_threads_run() {
         assert_eq!(server.stop(), "");
     }
 }
+
+#[test]
+fn a_number_that_the_program_takes_from_the_engine_stays_the_programs() {
+    let program = build("loomed_closes.c");
+    let server = Server::start_program(&program, 0, "");
+    // The first controller's number is taken, too.
+    let mut lost = server.controller();
+    let is_lost = lost.send(wire::HELLO, &[]).is_err() || lost.receive().is_err();
+    assert!(is_lost);
+    assert_eq!(server.controller().hello().0.pid, server.pid);
+    assert_eq!(server.stop(), "");
+}

@@ -5,5 +5,6 @@ mod epochs;
 mod link;
 mod loomed;
 mod loomed_faults;
+mod loomed_waits;
 mod record;
 mod support;

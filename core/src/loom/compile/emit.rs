@@ -53,7 +53,7 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
             constraint,
             key: place(&operation.key),
             times: place(&operation.times),
-            reserved: 0,
+            flags: operation.flags,
         });
     }
     ops.sort_by_key(|op| (op.unit, op.slot, !releases(op.kind), op.constraint, op.step, op.kind));

@@ -34,6 +34,8 @@ pub(super) struct Operation {
     pub(super) step: u8,
     pub(super) key: Option<Vec<Instruction>>,
     pub(super) times: Option<Vec<Instruction>>,
+    /// As [`plan::OpRecord::flags`].
+    pub(super) flags: u32,
     /// The line that it is for.
     pub(super) line: Line,
     /// It is done before the line, else after it.
@@ -417,15 +419,25 @@ impl<'g, 'a> Maker<'g, 'a> {
             } else {
                 exit
             };
+            let landings = self.landings_between_calls(region, &inside[index]);
+            let flags = if landings.is_some() { plan::BY_CALL } else { 0 };
             for &(slot, key) in &region.entries {
                 let at = Where { point: slot.point, line: slot.line, at_entry: region.is_function };
                 let key = self.key(at, key);
-                result.operations.push(operation(slot, enter, key, true));
+                result.operations.push(Operation { flags, ..operation(slot, enter, key, true) });
+            }
+            for slot in landings.into_iter().flatten() {
+                let leaves = |other: &Operation| other.point == slot.point && other.kind == plan::OP_LEAVE;
+                if !result.operations.iter().any(leaves) {
+                    result
+                        .operations
+                        .push(Operation { flags, ..operation(slot, plan::OP_LEAVE, None, false) });
+                }
             }
             for &(slot, key) in &region.exits {
                 let at = Where { point: slot.point, line: slot.line, at_entry: false };
                 let key = if exit == plan::OP_LEAVE { None } else { self.key(at, key) };
-                result.operations.push(operation(slot, exit, key, false));
+                result.operations.push(Operation { flags, ..operation(slot, exit, key, false) });
             }
             result.unsafe_points.extend(reached[index].points());
         }
@@ -451,21 +463,11 @@ impl<'g, 'a> Maker<'g, 'a> {
         let states = forward(graph, &region.entry_points(), &step);
         let mut places: BTreeSet<String> = BTreeSet::new();
         for id in (0..states.len() as PointId).filter(|&id| states[id as usize] != 0 && leaves(id)) {
-            let PointKind::Slot { from, .. } = graph.point(id).kind else { continue };
-            let unit = graph.place(graph.function_of(id)).unit;
-            let chains = &graph.program.units[unit].table.chains;
-            let function = graph.function(graph.function_of(id));
-            let nowhere = Line { function: function.name, file: function.file, line: function.line, copy: 0 };
-            let (line, before) =
-                match (chains[graph.point(id).chain as usize].first(), chains[from as usize].first()) {
-                    (_, Some(left)) => (*left, false),
-                    (Some(entered), None) => (*entered, true),
-                    (None, None) => (nowhere, false),
-                };
-            let slot = SlotAt { point: id, line };
+            let Some((slot, before)) = self.left_at(id) else { continue };
             operations.push(operation(slot, plan::OP_LEAVE, None, before));
-            let file = super::names::last_component(graph.text(unit, line.file));
-            places.insert(format!("{file}:{}", line.line));
+            let unit = graph.place(graph.function_of(id)).unit;
+            let file = super::names::last_component(graph.text(unit, slot.line.file));
+            places.insert(format!("{file}:{}", slot.line.line));
         }
         let count = places.len();
         if count > 0 {
@@ -481,6 +483,60 @@ impl<'g, 'a> Maker<'g, 'a> {
         states
     }
 
+    /// A slot at which a region is left, the line that this is for, and whether that comes behind it.
+    fn left_at(&self, id: PointId) -> Option<(SlotAt, bool)> {
+        let graph = self.graph();
+        let PointKind::Slot { from, .. } = graph.point(id).kind else { return None };
+        let unit = graph.place(graph.function_of(id)).unit;
+        let chains = &graph.program.units[unit].table.chains;
+        let function = graph.function(graph.function_of(id));
+        let nowhere = Line { function: function.name, file: function.file, line: function.line, copy: 0 };
+        let (line, before) =
+            match (chains[graph.point(id).chain as usize].first(), chains[from as usize].first()) {
+                (_, Some(left)) => (*left, false),
+                (Some(entered), None) => (*entered, true),
+                (None, None) => (nowhere, false),
+            };
+        Some((SlotAt { point: id, line }, before))
+    }
+
+    /// For a function that calls itself: the first slots where an exception may have landed that passed one of its calls, while
+    /// another goes on; `None` if there is no such place. A call that an exception passes has no slot to give back at.
+    fn landings_between_calls(&self, region: &Found<'_>, inside: &[u8]) -> Option<Vec<SlotAt>> {
+        let graph = self.graph();
+        let entries = region.entry_points();
+        let is_inside = |id: PointId| inside[id as usize] != 0;
+        let functions: HashSet<FunctionId> = entries.iter().map(|&id| graph.function_of(id)).collect();
+        let is_passed = |id: PointId| {
+            matches!(graph.point(id).kind, PointKind::Unwind)
+                && functions.contains(&graph.function_of(id))
+                && graph.before(id).iter().any(|&b| matches!(graph.point(b).kind, PointKind::Call { .. }))
+        };
+        let points = || (0..inside.len() as PointId).filter(|&id| is_inside(id));
+        let calls_itself = entries.iter().any(|&id| inside[id as usize] & DOWN != 0);
+        if !region.is_function || !calls_itself || !points().any(is_passed) {
+            return None;
+        }
+        let mut open: Vec<PointId> =
+            points().filter(|&id| matches!(graph.point(id).kind, PointKind::Landing)).collect();
+        if open.is_empty() {
+            return None;
+        }
+        let mut seen = HashSet::new();
+        let mut slots = Vec::new();
+        while let Some(id) = open.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.left_at(id) {
+                Some((slot, _)) => slots.push(slot),
+                None => open.extend(graph.next(id)),
+            }
+        }
+        slots.sort_by_key(|slot| slot.point);
+        Some(slots)
+    }
+
     /// Whether a region's exits are to release whatever is held.
     fn ends_with_leave(
         &mut self,
@@ -494,25 +550,6 @@ impl<'g, 'a> Maker<'g, 'a> {
         let entries = region.entry_points();
         let entered = |bit: u8, states: &[u8]| entries.iter().any(|&id| states[id as usize] & bit != 0);
         if region.is_function {
-            // A call that an exception passes has no slot to give back at, and where that lands the region goes on.
-            let functions: HashSet<FunctionId> = entries.iter().map(|&id| graph.function_of(id)).collect();
-            let is_passed = |id: PointId| {
-                matches!(graph.point(id).kind, PointKind::Unwind)
-                    && functions.contains(&graph.function_of(id))
-                    && graph.before(id).iter().any(|&b| matches!(graph.point(b).kind, PointKind::Call { .. }))
-            };
-            let lands = |id: PointId| matches!(graph.point(id).kind, PointKind::Landing);
-            let is_inside = |id: PointId| inside[index][id as usize] != 0;
-            let any = |what: &dyn Fn(PointId) -> bool| {
-                (0..inside[index].len() as PointId).any(|id| is_inside(id) && what(id))
-            };
-            if entered(DOWN, &inside[index]) && any(&is_passed) && any(&lands) {
-                self.warn(
-                    region.span,
-                    "the function calls itself, and an exception may pass one of its calls and be caught in another: \
-                     it may be held too long",
-                );
-            }
             return false;
         }
         let again = entered(OUT, &inside[index]);
@@ -611,14 +648,15 @@ impl<'g, 'a> Maker<'g, 'a> {
 }
 
 fn operation(slot: SlotAt, kind: u8, key: Option<Vec<Instruction>>, before: bool) -> Operation {
-    Operation { point: slot.point, kind, step: 0, key, times: None, line: slot.line, before }
+    Operation { point: slot.point, kind, step: 0, key, times: None, flags: 0, line: slot.line, before }
 }
 
 /// One operation of a kind is enough at a slot: a slot can enter a line in two inlined copies at once.
 fn dedup(operations: &mut Vec<Operation>) {
     let mut seen = HashSet::new();
     operations.retain(|operation| {
-        seen.insert((operation.point, operation.kind, operation.step, operation.key.clone()))
+        let Operation { point, kind, step, flags, .. } = *operation;
+        seen.insert((point, kind, step, flags, operation.key.clone()))
     });
 }
 

@@ -125,3 +125,238 @@ fn effects(
     }
     effects
 }
+
+/// Tables by hand; programs that are compiled are in `plugin/src/tell/tests.rs` and `lit-tests`.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::loom::moved::reasons;
+    use crate::loom::table::{Function, Point, PointKind, Precision, NONE};
+
+    const STRINGS: [&str; 7] = ["add", "dir/a.c", "caller", "counter", "top", "inner", "other"];
+    const ADD: Text = 0;
+    const FILE: Text = 1;
+    const CALLER: Text = 2;
+    const COUNTER: Text = 3;
+    const TOP: Text = 4;
+    const INNER: Text = 5;
+    const OTHER: Text = 6;
+
+    /// A function's code: what each of its points does, on which lines. A line of 0 is none of the code's own.
+    #[derive(Default)]
+    struct Code {
+        chains: Vec<Vec<Line>>,
+        accesses: Vec<Access>,
+    }
+
+    impl Code {
+        /// On a line of `function`.
+        fn does(self, function: Text, line: u32, kind: AccessKind, what: Text) -> Self {
+            self.does_in(&[(function, line, 0)], line, kind, what)
+        }
+
+        /// What has no line any more, among code of `function` on a line.
+        fn does_somewhere(self, function: Text, near: u32, kind: AccessKind, what: Text) -> Self {
+            self.does_in(&[(function, near, 0)], 0, kind, what)
+        }
+
+        /// In a chain of lines, innermost first: function, line, copy.
+        fn does_in(mut self, chain: &[(Text, u32, u32)], line: u32, kind: AccessKind, what: Text) -> Self {
+            let (function, _, copy) = chain[0];
+            let is_call = kind == AccessKind::Call;
+            self.accesses.push(Access {
+                point: self.chains.len() as u32 + 1,
+                function,
+                copy,
+                file: FILE,
+                line,
+                kind,
+                depth: 0,
+                bytes: if is_call { 0 } else { 4 },
+                callee: if is_call { what } else { NONE },
+                object: if is_call { NONE } else { what },
+                place: if is_call { 0 } else { what },
+                vector: false,
+                local: false,
+                ends: false,
+            });
+            let of = |&(function, line, copy): &(Text, u32, u32)| Line { function, file: FILE, line, copy };
+            self.chains.push(chain.iter().map(of).collect());
+            self
+        }
+    }
+
+    #[derive(Default)]
+    struct Unit {
+        chains: Vec<Vec<Line>>,
+        originals: Vec<OriginalFunction>,
+        functions: Vec<Function>,
+    }
+
+    impl Unit {
+        /// One point after the other, between entry and return.
+        fn points(&mut self, name: Text, chains: Vec<Vec<Line>>) -> Vec<Point> {
+            let last = chains.len() as u32 + 1;
+            let edge = vec![Line { function: name, file: FILE, line: 1, copy: 0 }];
+            let chains = std::iter::once(edge.clone()).chain(chains).chain([edge]);
+            let kind = |number| match number {
+                0 => PointKind::Entry { location: NONE },
+                _ if number == last => PointKind::Return,
+                _ => PointKind::Join,
+            };
+            let mut points = Vec::new();
+            for (number, chain) in (0..).zip(chains) {
+                let next = if number == last { vec![] } else { vec![number + 1] };
+                points.push(Point { kind: kind(number), chain: self.chains.len() as u32, next });
+                self.chains.push(chain);
+            }
+            points
+        }
+
+        fn before(mut self, name: Text, code: Code) -> Self {
+            let points = self.points(name, code.chains);
+            self.originals.push(OriginalFunction { name, points, accesses: code.accesses });
+            self
+        }
+
+        fn after(mut self, name: Text, code: Code, limit: &str) -> Self {
+            let points = self.points(name, code.chains);
+            self.functions.push(Function {
+                name,
+                id: name.into(),
+                file: FILE,
+                line: 1,
+                internal: false,
+                address_taken: false,
+                shape: 0,
+                limit: limit.into(),
+                points,
+                variables: vec![],
+                accesses: code.accesses,
+            });
+            self
+        }
+
+        /// What is said of a filter on the function, and on line 3.
+        fn says(self, function: Text) -> Vec<String> {
+            let table = UnitTable {
+                unit: "a.c".into(),
+                precision: Precision::Late,
+                strings: STRINGS.map(String::from).to_vec(),
+                chains: self.chains,
+                functions: self.functions,
+                taken: vec![],
+                original: Some(self.originals),
+            };
+            let text =
+                |scope| -> Vec<String> { reasons(&table, scope).iter().map(Reason::to_string).collect() };
+            let of_function = text(Scope { functions: &[], function: Some(function), range: None });
+            let of_line = text(Scope { functions: &[], function: None, range: Some((FILE, 3, 3)) });
+            assert_eq!(of_function, of_line);
+            let elsewhere = text(Scope { functions: &[], function: None, range: Some((FILE, 99, 99)) });
+            assert_eq!(elsewhere, [""; 0]);
+            of_function
+        }
+    }
+
+    fn gone(callee: &str, line: u32) -> String {
+        format!(
+            "optimization moved the call of {callee} at a.c:{line} away: \
+             the value is read earlier, written later, or kept in a register"
+        )
+    }
+
+    /// `add` writes the counter on line 3; `caller` calls it on lines 10 and 12, in two branches.
+    fn two_branches() -> Unit {
+        let calls =
+            Code::default().does(CALLER, 10, AccessKind::Call, ADD).does(CALLER, 12, AccessKind::Call, ADD);
+        Unit::default()
+            .before(ADD, Code::default().does(ADD, 3, AccessKind::Write, COUNTER))
+            .before(CALLER, calls)
+    }
+
+    #[test]
+    fn two_copies_that_became_one_of_no_line_are_missed() {
+        for kind in [AccessKind::Write, AccessKind::Update] {
+            let merged = Code::default().does_somewhere(CALLER, 9, kind, COUNTER);
+            let said = two_branches().after(CALLER, merged, "").says(ADD);
+            assert_eq!(said, [gone("add", 10), gone("add", 12)]);
+        }
+    }
+
+    #[test]
+    fn a_line_that_still_calls_or_has_the_code_is_not_missed() {
+        let called = Code::default().does_somewhere(CALLER, 9, AccessKind::Write, COUNTER).does(
+            CALLER,
+            10,
+            AccessKind::Call,
+            ADD,
+        );
+        assert_eq!(two_branches().after(CALLER, called, "").says(ADD), [gone("add", 12)]);
+        let inlined = Code::default().does_somewhere(CALLER, 9, AccessKind::Write, COUNTER).does_in(
+            &[(ADD, 3, 1), (CALLER, 12, 0)],
+            3,
+            AccessKind::Write,
+            COUNTER,
+        );
+        assert_eq!(two_branches().after(CALLER, inlined, "").says(ADD), [gone("add", 10)]);
+    }
+
+    #[test]
+    fn a_call_that_was_dead_is_not_missed() {
+        for (kind, what) in [(AccessKind::Write, OTHER), (AccessKind::Read, COUNTER)] {
+            let without = Code::default().does_somewhere(CALLER, 9, kind, what);
+            assert_eq!(two_branches().after(CALLER, without, "").says(ADD), [""; 0]);
+        }
+    }
+
+    #[test]
+    fn what_the_caller_did_itself_tells_nothing() {
+        let calls = Code::default().does(CALLER, 9, AccessKind::Write, COUNTER).does(
+            CALLER,
+            10,
+            AccessKind::Call,
+            ADD,
+        );
+        let unit = Unit::default()
+            .before(ADD, Code::default().does(ADD, 3, AccessKind::Write, COUNTER))
+            .before(CALLER, calls);
+        let now = Code::default().does(CALLER, 9, AccessKind::Write, COUNTER);
+        assert_eq!(unit.after(CALLER, now, "").says(ADD), [""; 0]);
+    }
+
+    #[test]
+    fn what_it_calls_counts_as_its_own() {
+        let unit = Unit::default()
+            .before(INNER, Code::default().does(INNER, 30, AccessKind::Write, COUNTER))
+            .before(ADD, Code::default().does(ADD, 3, AccessKind::Call, INNER))
+            .before(CALLER, Code::default().does(CALLER, 10, AccessKind::Call, ADD));
+        let merged = Code::default().does_somewhere(CALLER, 9, AccessKind::Write, COUNTER);
+        assert_eq!(unit.after(CALLER, merged, "").says(ADD), [gone("add", 10)]);
+    }
+
+    #[test]
+    fn who_was_inlined_with_what_it_called_is_missed_where_it_was_called() {
+        let top = Code::default().does(TOP, 20, AccessKind::Call, CALLER);
+        let merged = Code::default().does_somewhere(TOP, 19, AccessKind::Write, COUNTER);
+        let said = two_branches().before(TOP, top).after(TOP, merged, "").says(ADD);
+        assert_eq!(said, [gone("caller", 20)]);
+    }
+
+    #[test]
+    fn an_inlined_caller_is_looked_at_where_it_is() {
+        // `caller` is in `top`, and what was `add` in it is of none of its lines.
+        let inside = [(CALLER, 9, 1), (TOP, 20, 0)];
+        let merged = Code::default().does_in(&inside, 0, AccessKind::Write, COUNTER);
+        let top = Code::default().does(TOP, 20, AccessKind::Call, CALLER);
+        let said = two_branches().before(TOP, top).after(TOP, merged, "").says(ADD);
+        let inlined = |line| gone("add", line).replace(" away", ", inlined into top, away");
+        assert_eq!(said, [inlined(10), inlined(12)]);
+    }
+
+    #[test]
+    fn functions_without_slots_are_left_alone() {
+        let merged = Code::default().does_somewhere(CALLER, 9, AccessKind::Write, COUNTER);
+        assert_eq!(two_branches().after(CALLER, merged, "it calls setjmp").says(ADD), [""; 0]);
+    }
+}

@@ -163,12 +163,60 @@ static void lambda(long round) {
   choice = (int)round;
 }
 
+// Exceptions that pass some of its calls and are caught in others: further out, and by turns in the same place.
+// FILTER passed: falling(depth - depth) <> falling(depth - depth); timeout 300ms
+// EXPECT passed: protects -O0 -O2precise
+__attribute__((noinline)) static void falling(int depth, long round) {
+  if (depth == 0) {
+    objects[0].enter();
+    delay();
+    objects[0].leave();
+    throw round;
+  }
+  if (depth != 3 && depth != 5) {
+    falling(depth - 1, round);
+    choice = depth;
+    return;
+  }
+  for (int i = 0; i < 2; ++i)
+    try {
+      falling(depth - 1 - i, round);
+    } catch (long) {
+      operation();
+    }
+}
+static void passed(long round) { falling(round % 2 ? 5 : 3, round); }
+
+// The same, caught in a function between two calls, which may also be the outermost; each depth has its lock.
+// FILTER between: sinking(depth) <> sinking(depth); timeout 300ms
+// EXPECT between: protects
+static void holds_out(int depth, long round);
+__attribute__((noinline)) static void sinking(int depth, long round) {
+  objects[depth].enter();
+  delay();
+  objects[depth].leave();
+  if (depth == 3)
+    throw round;
+  holds_out(depth + 1, round);
+  choice = depth;
+}
+__attribute__((noinline)) static void holds_out(int depth, long round) {
+  try {
+    sinking(depth, round);
+  } catch (long) {
+    operation();
+  }
+  choice = depth;
+}
+static void between(long round) { holds_out(1 + round % 3, round); }
+
 static const struct {
   const char *name;
   void (*run)(long round);
 } cases[] = {
     {"thrown", thrown},     {"nested", nested},     {"method", method},       {"created", created},   {"guarded", guarded},
     {"instance", instance}, {"reference", reference}, {"returned", returned}, {"caught", caught},     {"lambda", lambda},
+    {"passed", passed},     {"between", between},
 };
 
 static void (*run)(long);

@@ -53,7 +53,7 @@ impl PlanBuilder {
     }
 
     pub fn op(mut self, slot: u32, kind: u8, step: u8, key: u32, times: u32) -> Self {
-        self.ops.push(OpRecord { unit: 0, slot, kind, step, constraint: 0, key, times, reserved: 0 });
+        self.ops.push(OpRecord { unit: 0, slot, kind, step, constraint: 0, key, times, flags: 0 });
         self
     }
 
@@ -250,6 +250,7 @@ pub struct Counts {
     pub early: u64,
     pub disturbed: u64,
     pub handled: u64,
+    pub overtaken: u64,
 }
 
 impl Server {
@@ -287,8 +288,10 @@ impl Server {
         writeln!(self.input, "{command}").unwrap();
         let line = self.line();
         let numbers: Vec<u64> = line.split_whitespace().filter_map(|word| word.parse().ok()).collect();
-        let [overlaps, same_key, rounds, early, disturbed, handled] = numbers[..] else { panic!("{line:?}") };
-        Counts { overlaps, same_key, rounds, early, disturbed, handled }
+        let [overlaps, same_key, rounds, early, disturbed, handled, overtaken] = numbers[..] else {
+            panic!("{line:?}")
+        };
+        Counts { overlaps, same_key, rounds, early, disturbed, handled, overtaken }
     }
 
     pub fn socket(&self) -> PathBuf {
