@@ -8,6 +8,7 @@ short ones and long ones, some left early. Two threads run them; the program pri
 import random
 
 HEAD = """
+#include <math.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,7 +61,7 @@ class Function:
     def body(self, counters):
         index = " + ".join(f"{name} * {self.source.choice([1, 1, 1, 3, 64])}" for name in counters)
         index = f"(uint32_t)({index}) & (N - 1)"
-        form = self.source.randrange(6)
+        form = self.source.randrange(7)
         if form == 0:
             return f"w->data[{index}] += (uint32_t)x;"
         if form == 1:
@@ -71,6 +72,8 @@ class Function:
             return f"if (data[{index}] & 1) x = x * 3 + 1; else x += 5;"
         if form == 4:
             return f"data[{index}] = data[{index}] * 5 + 1; x ^= (uint64_t){counters[0]} << 7;"
+        if form == 5:
+            return f"reals[{index}] += pow(2.0, (double)({counters[-1]} & 3));"
         return f"if ((x & 0xfff) == 0x7a3) break; x += data[{index}] + 3;"
 
     def loop(self, depth, around):

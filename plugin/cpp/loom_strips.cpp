@@ -44,10 +44,14 @@ namespace {
 /// About how many instructions a strip has: some microseconds.
 constexpr uint64_t StripSize = 1 << 15;
 constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
+/// How many times longer a strip may take than it should, where that is not known.
+constexpr uint64_t MostOver = 8;
 /// How many times a loop ends for each time that only a strip does.
 constexpr uint32_t StripEnds = 4;
 /// How many instructions there should be to a check.
 constexpr unsigned UnrolledSize = 64, MostCopies = 8;
+/// For how many instructions a call counts.
+constexpr unsigned SizeOfCall = 32;
 
 /// A loop that goes on while a counter does not reach a value.
 struct Counting {
@@ -73,21 +77,30 @@ struct Nest {
   uint64_t Size = 0;             // of an iteration, without them
 };
 
+/// A call of something like `exp`: it comes back soon, and whatever it calls is not the program's.
+bool computesOnly(const CallBase &Call) {
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->isDeclaration() && Call.doesNotThrow() && Call.hasFnAttr(Attribute::WillReturn) &&
+         (Call.onlyReadsMemory() || Call.onlyWritesMemory());
+}
+
+bool isCall(const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); }
+
 unsigned sizeOf(const Loop &L) {
   unsigned Size = 0;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
-      Size += !I.isDebugOrPseudoInst();
+      Size += isCall(I) ? SizeOfCall : !I.isDebugOrPseudoInst();
   return Size;
 }
 
-/// A loop without calls that may run more than a few times.
+/// A loop without calls, but for such, that may run more than a few times.
 bool isLongAndPlain(const Loop &L, ScalarEvolution &SE, unsigned Few) {
   if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone())
     return false;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
-      if (isa<CallBase>(I) && !isa<IntrinsicInst>(I))
+      if (isCall(I) && !computesOnly(cast<CallBase>(I)))
         return false;
   unsigned Trips = SE.getSmallConstantMaxTripCount(&L);
   return !Trips || Trips > Few;
@@ -203,7 +216,7 @@ void mine(const Counting &C, BasicBlock *Preheader, Value *Length) {
   BasicBlock *Again = BasicBlock::Create(Context, "strip.again", &F, Exit);
 
   IRBuilder<> B(Start);
-  Value *First = nullptr;
+  PHINode *First = nullptr;
   for (PHINode &Phi : Header->phis()) {
     PHINode *Outer = B.CreatePHI(Phi.getType(), 2);
     Outer->addIncoming(Phi.getIncomingValueForBlock(Preheader), Preheader);
@@ -214,9 +227,13 @@ void mine(const Counting &C, BasicBlock *Preheader, Value *Length) {
     if (&Phi == C.Counter)
       First = Outer;
   }
-  First = C.comparedAfter(B, First);
+  Value *Compared = C.comparedAfter(B, First);
   Value *By = C.Step < 0 ? B.CreateNeg(B.CreateZExt(Length, B.getInt64Ty())) : B.CreateZExt(Length, B.getInt64Ty());
-  Value *Limit = B.CreateSelect(isLong(B, C, First, Length), advance(B, First, By), C.Last);
+  Value *Limit = B.CreateSelect(isLong(B, C, Compared, Length), advance(B, Compared, By), C.Last);
+  // Where another strip follows, this one was as long as any: said so that what divides the counter stays known. Vector loops
+  // count from 0 in steps of 4, and have addresses with `or`.
+  if (isa<Constant>(Length))
+    First->setIncomingValueForBlock(Again, advance(B, advance(B, First, By), C.Step));
   B.CreateBr(Header);
   Preheader->getTerminator()->replaceSuccessorWith(Header, Start);
 
@@ -353,13 +370,14 @@ std::optional<Nest> nestOf(Loop &L, ScalarEvolution &SE, unsigned Few) {
   return N;
 }
 
-/// About how many instructions an iteration of the outer loop has; 32 bits, and as many as fit there at most.
+/// About how many instructions an iteration of the outer loop has; 32 bits, and as many as fit there at most. What is left after a
+/// vector loop is usually little, but all where there were too few iterations for it or where it could not be used.
 Value *costOf(IRBuilder<> &B, const Nest &N) {
   Type *Wide = B.getInt64Ty();
   auto atMost = [&](Value *V, uint64_t Most) { return B.CreateBinaryIntrinsic(Intrinsic::umin, V, B.getInt64(Most)); };
-  Value *Sum = B.getInt64(N.Size);
+  Value *Least = B.getInt64(N.Size), *Most = Least;
   for (const Counting &C : N.Inner) {
-    Value *Longest = nullptr;
+    Value *Shortest = nullptr, *Longest = nullptr;
     SmallVector<Value *, 2> Begins = beginnings(C, *N.Outer.L);
     for (Value *Begin : Begins) {
       // Where there is a choice, one may be the end already, with which the loop is then not begun.
@@ -367,14 +385,20 @@ Value *costOf(IRBuilder<> &B, const Nest &N) {
       Value *Way = distance(B, C, First);
       if (C.GoesOn != CmpInst::ICMP_NE)
         Way = B.CreateSelect(goesOn(B, C, First), Way, ConstantInt::get(Way->getType(), 0));
+      Shortest = Shortest ? B.CreateBinaryIntrinsic(Intrinsic::umin, Shortest, Way) : Way;
       Longest = Longest ? B.CreateBinaryIntrinsic(Intrinsic::umax, Longest, Way) : Way;
     }
-    Value *Trips = B.CreateUDiv(Longest, ConstantInt::get(Longest->getType(), std::abs(C.Step)));
-    // No sum of products overflows then.
-    Trips = atMost(B.CreateZExt(Trips, Wide), 1 << 24);
-    Sum = B.CreateAdd(Sum, B.CreateMul(B.CreateAdd(Trips, B.getInt64(1)), B.getInt64(sizeOf(*C.L))));
+    auto costs = [&](Value *Way) {
+      Value *Trips = B.CreateUDiv(Way, ConstantInt::get(Way->getType(), std::abs(C.Step)));
+      // No sum of products overflows then.
+      Trips = atMost(B.CreateZExt(Trips, Wide), 1 << 24);
+      return B.CreateMul(B.CreateAdd(Trips, B.getInt64(1)), B.getInt64(sizeOf(*C.L)));
+    };
+    Most = B.CreateAdd(Most, costs(Longest));
+    Least = B.CreateAdd(Least, costs(Shortest));
   }
-  return B.CreateTrunc(atMost(Sum, INT32_MAX), B.getInt32Ty());
+  Value *Cost = B.CreateBinaryIntrinsic(Intrinsic::umax, Least, B.CreateUDiv(Most, B.getInt64(MostOver)));
+  return B.CreateTrunc(atMost(Cost, INT32_MAX), B.getInt32Ty());
 }
 
 /// Strips for the outer loop where its iterations are short; else for each inner one, in a copy of the nest.
