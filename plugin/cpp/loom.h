@@ -121,7 +121,7 @@ llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const
 
 /// On the last branch of a loop that runs a few times only, since it is a strip of another.
 constexpr const char *StripMark = "covsched.strip";
-/// Divides loops that count into strips, but for those with few iterations.
+/// Divides loops that count into strips, but for those with few iterations or that are short anyway.
 void mineStrips(llvm::Function &F, unsigned Few);
 
 /// On the terminators of the slow path's blocks, until it is split off.

@@ -94,16 +94,38 @@ unsigned sizeOf(const Loop &L) {
   return Size;
 }
 
-/// A loop without calls, but for such, that may run more than a few times.
+bool hasCalls(const Loop &L) {
+  return any_of(L.blocks(), [](const BasicBlock *Block) {
+    return any_of(*Block, [](const Instruction &I) { return isCall(I) && !computesOnly(cast<CallBase>(I)); });
+  });
+}
+
+/// How many instructions the loop executes at most, with those in it; none if that is not known.
+std::optional<uint64_t> mostOf(const Loop &L, ScalarEvolution &SE) {
+  uint64_t Trips = SE.getSmallConstantMaxTripCount(&L), Size = sizeOf(L);
+  if (!Trips)
+    return std::nullopt;
+  for (const Loop *Inner : L) {
+    std::optional<uint64_t> Most = mostOf(*Inner, SE);
+    if (!Most)
+      return std::nullopt;
+    Size += *Most;
+  }
+  return SaturatingMultiply(Trips, Size);
+}
+
+/// A loop without calls, but for such, that provably takes less time than a strip.
+bool isShort(const Loop &L, ScalarEvolution &SE) {
+  std::optional<uint64_t> Most = mostOf(L, SE);
+  return Most && *Most <= StripSize / 2 && L.getLoopLatch() && !hasCalls(L);
+}
+
+/// A loop without calls, but for such, that may be long. `Few` iterations are not, whatever is in them.
 bool isLongAndPlain(const Loop &L, ScalarEvolution &SE, unsigned Few) {
-  if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone())
+  if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone() || hasCalls(L))
     return false;
-  for (const BasicBlock *Block : L.blocks())
-    for (const Instruction &I : *Block)
-      if (isCall(I) && !computesOnly(cast<CallBase>(I)))
-        return false;
   unsigned Trips = SE.getSmallConstantMaxTripCount(&L);
-  return !Trips || Trips > Few;
+  return (!Trips || Trips > Few) && !isShort(L, SE);
 }
 
 std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE) {
@@ -355,8 +377,9 @@ std::optional<Nest> nestOf(Loop &L, ScalarEvolution &SE, unsigned Few) {
   for (Loop *Inner : L.getSubLoops()) {
     if (!Inner->isInnermost())
       return std::nullopt;
-    if (unsigned Trips = SE.getSmallConstantMaxTripCount(Inner); Trips && Trips <= Few) {
-      N.Size += uint64_t(sizeOf(*Inner)) * (Trips - 1);
+    unsigned Trips = SE.getSmallConstantMaxTripCount(Inner);
+    if ((Trips && Trips <= Few) || isShort(*Inner, SE)) {
+      N.Size += *mostOf(*Inner, SE) - sizeOf(*Inner);
       continue;
     }
     std::optional<Counting> C = countingLoop(*Inner, SE);
@@ -452,6 +475,9 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
   ScalarEvolution Evolution(F, OfFunction, Assumptions, Dominators, Loops);
   for (Loop *L : Loops)
     simplifyLoop(L, &Dominators, &Loops, &Evolution, &Assumptions, nullptr, false);
+  for (Loop *L : Loops.getLoopsInPreorder())
+    if (isShort(*L, Evolution))
+      mark(L->getLoopLatch());
   // Loops that were unrolled are no candidates any more.
   SmallPtrSet<Loop *, 8> Unrolled;
   for (Loop *L : Loops.getLoopsInPreorder())
