@@ -77,10 +77,19 @@ struct Nest {
   uint64_t Size = 0;             // of an iteration, without them
 };
 
-/// A call of something like `exp`: it comes back soon, and whatever it calls is not the program's.
-bool computesOnly(const CallBase &Call) {
-  const Function *Callee = Call.getCalledFunction();
-  return Callee && Callee->isDeclaration() && Call.doesNotThrow() && Call.hasFnAttr(Attribute::WillReturn) &&
+/// What is known of a function's loops.
+struct Known {
+  ScalarEvolution &Evolution;
+  const TargetLibraryInfo &Library;
+  unsigned Few; // so few iterations need no check, whatever is in them
+
+  unsigned mostTrips(const Loop &L) const { return Evolution.getSmallConstantMaxTripCount(&L); }
+};
+
+/// A call of something like `exp`: it comes back soon, and calls nothing of the program's.
+bool computesOnly(const CallBase &Call, const Known &K) {
+  LibFunc Which;
+  return K.Library.getLibFunc(Call, Which) && Call.doesNotThrow() && Call.hasFnAttr(Attribute::WillReturn) &&
          (Call.onlyReadsMemory() || Call.onlyWritesMemory());
 }
 
@@ -94,19 +103,19 @@ unsigned sizeOf(const Loop &L) {
   return Size;
 }
 
-bool hasCalls(const Loop &L) {
-  return any_of(L.blocks(), [](const BasicBlock *Block) {
-    return any_of(*Block, [](const Instruction &I) { return isCall(I) && !computesOnly(cast<CallBase>(I)); });
+bool hasCalls(const Loop &L, const Known &K) {
+  return any_of(L.blocks(), [&](const BasicBlock *Block) {
+    return any_of(*Block, [&](const Instruction &I) { return isCall(I) && !computesOnly(cast<CallBase>(I), K); });
   });
 }
 
 /// How many instructions the loop executes at most, with those in it; none if that is not known.
-std::optional<uint64_t> mostOf(const Loop &L, ScalarEvolution &SE) {
-  uint64_t Trips = SE.getSmallConstantMaxTripCount(&L), Size = sizeOf(L);
+std::optional<uint64_t> mostOf(const Loop &L, const Known &K) {
+  uint64_t Trips = K.mostTrips(L), Size = sizeOf(L);
   if (!Trips)
     return std::nullopt;
   for (const Loop *Inner : L) {
-    std::optional<uint64_t> Most = mostOf(*Inner, SE);
+    std::optional<uint64_t> Most = mostOf(*Inner, K);
     if (!Most)
       return std::nullopt;
     Size += *Most;
@@ -115,17 +124,17 @@ std::optional<uint64_t> mostOf(const Loop &L, ScalarEvolution &SE) {
 }
 
 /// A loop without calls, but for such, that provably takes less time than a strip.
-bool isShort(const Loop &L, ScalarEvolution &SE) {
-  std::optional<uint64_t> Most = mostOf(L, SE);
-  return Most && *Most <= StripSize / 2 && L.getLoopLatch() && !hasCalls(L);
+bool isShort(const Loop &L, const Known &K) {
+  std::optional<uint64_t> Most = mostOf(L, K);
+  return Most && *Most <= StripSize / 2 && L.getLoopLatch() && !hasCalls(L, K);
 }
 
-/// A loop without calls, but for such, that may be long. `Few` iterations are not, whatever is in them.
-bool isLongAndPlain(const Loop &L, ScalarEvolution &SE, unsigned Few) {
-  if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone() || hasCalls(L))
+/// A loop without calls, but for such, that may be long.
+bool isLongAndPlain(const Loop &L, const Known &K) {
+  if (!L.getLoopPreheader() || !L.getLoopLatch() || L.getHeader()->isEHPad() || !L.isSafeToClone() || hasCalls(L, K))
     return false;
-  unsigned Trips = SE.getSmallConstantMaxTripCount(&L);
-  return (!Trips || Trips > Few) && !isShort(L, SE);
+  unsigned Trips = K.mostTrips(L);
+  return (!Trips || Trips > K.Few) && !isShort(L, K);
 }
 
 std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE) {
@@ -367,23 +376,23 @@ SmallVector<Value *, 2> beginnings(const Counting &C, const Loop &Outer) {
   return All;
 }
 
-std::optional<Nest> nestOf(Loop &L, ScalarEvolution &SE, unsigned Few) {
-  if (L.isInnermost() || !isLongAndPlain(L, SE, Few))
+std::optional<Nest> nestOf(Loop &L, const Known &K) {
+  if (L.isInnermost() || !isLongAndPlain(L, K))
     return std::nullopt;
-  std::optional<Counting> Outer = countingLoop(L, SE);
+  std::optional<Counting> Outer = countingLoop(L, K.Evolution);
   if (!Outer)
     return std::nullopt;
   Nest N = {*Outer, {}, sizeOf(L)};
   for (Loop *Inner : L.getSubLoops()) {
     if (!Inner->isInnermost())
       return std::nullopt;
-    unsigned Trips = SE.getSmallConstantMaxTripCount(Inner);
-    if ((Trips && Trips <= Few) || isShort(*Inner, SE)) {
-      N.Size += *mostOf(*Inner, SE) - sizeOf(*Inner);
+    unsigned Trips = K.mostTrips(*Inner);
+    if ((Trips && Trips <= K.Few) || isShort(*Inner, K)) {
+      N.Size += *mostOf(*Inner, K) - sizeOf(*Inner);
       continue;
     }
-    std::optional<Counting> C = countingLoop(*Inner, SE);
-    if (!C || !isLongAndPlain(*Inner, SE, Few) || !L.isLoopInvariant(C->Last) || beginnings(*C, L).empty())
+    std::optional<Counting> C = countingLoop(*Inner, K.Evolution);
+    if (!C || !isLongAndPlain(*Inner, K) || !L.isLoopInvariant(C->Last) || beginnings(*C, L).empty())
       return std::nullopt;
     N.Size -= sizeOf(*Inner);
     N.Inner.push_back(*C);
@@ -473,15 +482,16 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
   TargetLibraryInfoImpl Library(Triple(F.getParent()->getTargetTriple()));
   TargetLibraryInfo OfFunction(Library, &F);
   ScalarEvolution Evolution(F, OfFunction, Assumptions, Dominators, Loops);
+  Known K = {Evolution, OfFunction, Few};
   for (Loop *L : Loops)
     simplifyLoop(L, &Dominators, &Loops, &Evolution, &Assumptions, nullptr, false);
   for (Loop *L : Loops.getLoopsInPreorder())
-    if (isShort(*L, Evolution))
+    if (isShort(*L, K))
       mark(L->getLoopLatch());
   // Loops that were unrolled are no candidates any more.
   SmallPtrSet<Loop *, 8> Unrolled;
   for (Loop *L : Loops.getLoopsInPreorder())
-    if (!F.hasOptSize() && L->isInnermost() && isLongAndPlain(*L, Evolution, Few) && !countingLoop(*L, Evolution)) {
+    if (!F.hasOptSize() && L->isInnermost() && isLongAndPlain(*L, K) && !countingLoop(*L, Evolution)) {
       Unrolled.insert(L);
       unroll(*L, Loops, Dominators, Evolution, Assumptions);
     }
@@ -497,11 +507,11 @@ void covsched::loom::mineStrips(Function &F, unsigned Few) {
       continue;
     if (!L->isInnermost()) {
       bool HasUnrolled = any_of(L->getSubLoops(), [&](Loop *Inner) { return Unrolled.count(Inner); });
-      if (std::optional<Nest> N = HasUnrolled ? std::nullopt : nestOf(*L, Evolution, Few)) {
+      if (std::optional<Nest> N = HasUnrolled ? std::nullopt : nestOf(*L, K)) {
         Nests.push_back(*N);
         Nested.insert(L->begin(), L->end());
       }
-    } else if (isLongAndPlain(*L, Evolution, Few)) {
+    } else if (isLongAndPlain(*L, K)) {
       if (std::optional<Counting> C = countingLoop(*L, Evolution))
         Alone.push_back(*C);
     }

@@ -47,7 +47,9 @@ pub fn make_room() {
 
 /// Gives a socket a high number.
 fn moved(socket: Socket) -> Result<Socket> {
-    let Ok(fd) = duplicate(socket.fd) else { return if socket.is_own() { Ok(socket) } else { Err(libc::EBADF) } };
+    let Ok(fd) = duplicate(socket.fd) else {
+        return if socket.is_own() { Ok(socket) } else { Err(libc::EBADF) };
+    };
     let moved = Socket { fd, ..socket };
     if !moved.is_own() {
         // The program's own file, which has the number by now.
