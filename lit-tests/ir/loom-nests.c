@@ -2,6 +2,11 @@
 // inner one. What an iteration costs is computed before the outermost loop in which it is known.
 // RUN: %clang -O2 -fno-unroll-loops -fno-vectorize -fno-discard-value-names -g -S -emit-llvm %s -o %t.ll
 // RUN: %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.ll | %FileCheck %s
+// Nothing is divided by what may have no value: the inner loop may never be begun.
+// RUN: %clang -O2 -fno-unroll-loops -fno-vectorize -fno-discard-value-names -Xclang -no-enable-noundef-analysis -g -S -emit-llvm %s -o %t.undef.ll
+// RUN: %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.undef.ll | %FileCheck --check-prefix=UNDEF %s
+// UNDEF: freeze i64 %columns
+// UNDEF: udiv i32 32768,
 
 // CHECK-LABEL: define dso_local void @nest(
 // CHECK: %[[ITERATIONS:.*]] = udiv i32 32768,

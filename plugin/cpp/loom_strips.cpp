@@ -22,6 +22,7 @@
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -408,10 +409,13 @@ Value *costOf(IRBuilder<> &B, const Nest &N) {
   Type *Wide = B.getInt64Ty();
   auto atMost = [&](Value *V, uint64_t Most) { return B.CreateBinaryIntrinsic(Intrinsic::umin, V, B.getInt64(Most)); };
   Value *Least = B.getInt64(N.Size), *Most = Least;
-  for (const Counting &C : N.Inner) {
+  // An inner loop may never be begun; what it would begin or end with then need not have a value.
+  auto fixed = [&](Value *V) { return isGuaranteedNotToBeUndefOrPoison(V) ? V : B.CreateFreeze(V); };
+  for (Counting C : N.Inner) {
     Value *Shortest = nullptr, *Longest = nullptr;
     SmallVector<Value *, 2> Begins = beginnings(C, *N.Outer.L);
-    for (Value *Begin : Begins) {
+    C.Last = fixed(C.Last);
+    for (Value *Begin : map_range(Begins, fixed)) {
       // Where there is a choice, one may be the end already, with which the loop is then not begun.
       Value *First = Begins.size() == 1 ? C.comparedAfter(B, Begin) : Begin;
       Value *Way = distance(B, C, First);
