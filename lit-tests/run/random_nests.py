@@ -61,20 +61,15 @@ class Function:
     def body(self, counters):
         index = " + ".join(f"{name} * {self.source.choice([1, 1, 1, 3, 64])}" for name in counters)
         index = f"(uint32_t)({index}) & (N - 1)"
-        form = self.source.randrange(7)
-        if form == 0:
-            return f"w->data[{index}] += (uint32_t)x;"
-        if form == 1:
-            return f"x += w->data[{index}] ^ (uint32_t){counters[-1]};"
-        if form == 2:
-            return f"reals[{index}] += 1.0 + (double)({counters[0]} & 7);"
-        if form == 3:
-            return f"if (data[{index}] & 1) x = x * 3 + 1; else x += 5;"
-        if form == 4:
-            return f"data[{index}] = data[{index}] * 5 + 1; x ^= (uint64_t){counters[0]} << 7;"
-        if form == 5:
-            return f"reals[{index}] += pow(2.0, (double)({counters[-1]} & 3));"
-        return f"if ((x & 0xfff) == 0x7a3) break; x += data[{index}] + 3;"
+        return self.source.choice([
+            f"w->data[{index}] += (uint32_t)x;",
+            f"x += w->data[{index}] ^ (uint32_t){counters[-1]};",
+            f"reals[{index}] += 1.0 + (double)({counters[0]} & 7);",
+            f"if (data[{index}] & 1) x = x * 3 + 1; else x += 5;",
+            f"data[{index}] = data[{index}] * 5 + 1; x ^= (uint64_t){counters[0]} << 7;",
+            f"reals[{index}] += pow(2.0, (double)({counters[-1]} & 3));",
+            f"if ((x & 0xfff) == 0x7a3) break; x += data[{index}] + 3;",
+        ])
 
     def loop(self, depth, around):
         self.variables += 1

@@ -119,7 +119,7 @@ void repairValues(llvm::Function &F, llvm::ArrayRef<llvm::BasicBlock *> Slow,
 /// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.
 llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const llvm::Twine &Name);
 
-/// On the last branch of a loop that runs a few times only, since it is a strip of another.
+/// On the last branch of a loop that needs no check: it is a strip of another, or provably as short as one.
 constexpr const char *StripMark = "covsched.strip";
 /// Divides loops that count into strips, but for those with few iterations or that are short anyway.
 void mineStrips(llvm::Function &F, unsigned Few);

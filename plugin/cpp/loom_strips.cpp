@@ -338,13 +338,13 @@ private:
 
 /// Where what is known of these values is said once: before the outermost loop around `L` in which they do not change.
 Instruction *outermost(const Loop &L, ArrayRef<Value *> Values) {
-  const Loop *Known = &L;
+  const Loop *Outermost = &L;
   for (const Loop *Around = L.getParentLoop(); Around; Around = Around->getParentLoop()) {
     if (!Around->getLoopPreheader() || !all_of(Values, [&](Value *V) { return Around->isLoopInvariant(V); }))
       break;
-    Known = Around;
+    Outermost = Around;
   }
-  return Known->getLoopPreheader()->getTerminator();
+  return Outermost->getLoopPreheader()->getTerminator();
 }
 
 /// Strips for an inner loop, and a copy without.
@@ -440,12 +440,12 @@ Value *costOf(IRBuilder<> &B, const Nest &N) {
 /// Strips for the outer loop where its iterations are short; else for each inner one, in a copy of the nest.
 void divide(const Nest &N, LoopInfo &Loops, DominatorTree &Dominators) {
   Loop &L = *N.Outer.L;
-  SmallVector<Value *, 8> Known;
+  SmallVector<Value *, 8> Values;
   for (const Counting &C : N.Inner) {
-    Known.push_back(C.Last);
-    Known.append(beginnings(C, L));
+    Values.push_back(C.Last);
+    Values.append(beginnings(C, L));
   }
-  IRBuilder<> B(outermost(L, Known));
+  IRBuilder<> B(outermost(L, Values));
   B.SetCurrentDebugLocation(DebugLoc());
   Value *Cost = costOf(B, N);
   Value *Iterations = B.CreateUDiv(B.getInt32(StripSize), Cost);
