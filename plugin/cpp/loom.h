@@ -13,6 +13,18 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstrTypes.h"
+
+namespace covsched::loom {
+
+/// A function with a slow path, and how its fast path calls itself.
+struct Cloned {
+  llvm::Function *F;
+  llvm::BasicBlock *Body;                        // where the fast path begins, after the tests
+  llvm::SmallVector<llvm::CallBase *, 2> Itself; // calls of F in it that are followed by a test
+};
+
+}  // namespace covsched::loom
 
 /// A unit in the making: what its code names.
 struct CovLoom {
@@ -28,7 +40,7 @@ struct CovLoom {
   /// In the order of their numbers.
   std::vector<llvm::CallInst *> SlotCalls;
   /// Functions with a slow path.
-  std::vector<llvm::Function *> Cloned;
+  std::vector<covsched::loom::Cloned> Cloned;
 
   CovLoom(llvm::Module &M, const CovLoomAbi &Abi);
   llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, Number); }
@@ -126,8 +138,14 @@ void mineStrips(llvm::Function &F, unsigned Few);
 
 /// On the terminators of the slow path's blocks, until it is split off.
 constexpr const char *SlowMark = "covsched.slow";
-/// Makes a function of the slow path where it can.
-void splitSlowPath(llvm::Function &F);
+/// Makes a function of the slow path where it can. Returns whether it did.
+bool splitSlowPath(llvm::Function &F);
+
+/// A function that calls itself does so without the tests at its entry. Only once its slow path is split off.
+void skipEntryTests(const Cloned &Of);
+
+/// Debug info for a function with code of another one: that one's is inlined there.
+void describeAsInlined(llvm::Function &New, llvm::DISubprogram &Program);
 
 /// F.outside: enters, calls, leaves.
 llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);

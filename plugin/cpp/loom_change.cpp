@@ -92,7 +92,7 @@ public:
       for (BasicBlock &Block : F)
         if (!NotSlow.count(&Block))
           Block.getTerminator()->setMetadata(SlowMark, MDNode::get(Context, {}));
-      Unit.Cloned.push_back(&F);
+      Unit.Cloned.push_back({&F, Body, callsOfItself()});
     }
     dropPromises(F);
     F.addFnAttr(DoneAttribute);
@@ -502,6 +502,20 @@ private:
     } else {
       B.CreateBr(Body);
     }
+  }
+
+  /// Those of the fast path after which the function's byte is tested.
+  SmallVector<CallBase *, 2> callsOfItself() const {
+    SmallVector<CallBase *, 2> Found;
+    if (Plan.how & (COV_LOOM_INLINE_OUTSIDE | COV_LOOM_HANDLER) || Unit.has(COV_LOOM_NO_INLINE) ||
+        Unit.has(COV_LOOM_NO_FILTER_BYTE))
+      return Found;
+    for (const CovLoomCall &Given : ArrayRef(Plan.calls, Plan.call_count)) {
+      auto *Call = unwrap<CallBase>(Given.call);
+      if (Given.kind == COV_LOOM_TEST && Call->getCalledOperand() == &F && Call->getFunctionType() == F.getFunctionType())
+        Found.push_back(Call);
+    }
+    return Found;
   }
 
   void callOutside(IRBuilder<> &B) {

@@ -25,7 +25,6 @@
 #include "llvm/ADT/Triple.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DIBuilder.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
@@ -80,17 +79,18 @@ class Split {
 public:
   explicit Split(Function &F) : F(F), Context(F.getContext()) {}
 
-  void run() {
+  /// Whether it was done.
+  bool run() {
     for (BasicBlock &Block : F)
       if (Block.getTerminator()->hasMetadata(SlowMark)) {
         Block.getTerminator()->setMetadata(SlowMark, nullptr);
         Slow.insert(&Block);
       }
     if (Slow.empty())
-      return;
+      return false;
     collect();
     if (!isPossible())
-      return;
+      return false;
     moveOwnLocals();
     findNeeded();
     declare();
@@ -100,7 +100,9 @@ public:
     cross();
     replaceValues();
     forgetLifetimes();
-    debugInfo();
+    if (DISubprogram *Program = F.getSubprogram())
+      describeAsInlined(*New, *Program);
+    return true;
   }
 
 private:
@@ -124,6 +126,9 @@ private:
   /// What is defined in the fast path and used in the slow one, with its number; locals that only the latter uses.
   MapVector<Value *, unsigned> Values;
   SmallVector<AllocaInst *, 8> OwnLocals;
+  /// The values of each of F.slow's parameters, and which one each is.
+  SmallVector<SmallVector<Value *, 2>, 16> Shared;
+  DenseMap<Value *, unsigned> ParameterOf;
   /// Which values are needed from each block of the slow path on.
   DenseMap<const BasicBlock *, BitVector> Needed;
   /// What is given back: a code, then the result or the values of an exit, which share fields. Null if there are no exits.
@@ -238,8 +243,9 @@ private:
       layOut();
       Result = InMemory ? Type::getInt32Ty(Context) : static_cast<Type *>(GivenType);
     }
-    for (auto &[V, Number] : Values)
-      Params.push_back(V->getType());
+    share();
+    for (ArrayRef<Value *> Sharing : Shared)
+      Params.push_back(Sharing.front()->getType());
     Params.push_back(Type::getInt32Ty(Context));
     if (InMemory)
       Params.push_back(PointerType::get(Context, 0));
@@ -262,6 +268,33 @@ private:
     New->setComdat(F.getComdat());
     if (F.hasPersonalityFn())
       New->setPersonalityFn(F.getPersonalityFn());
+  }
+
+  /// Decides which parameter each value is passed in. Values that no entry needs both of share one: usually what calls returned.
+  void share() {
+    SmallVector<BitVector, 16> Needing; // of each parameter: the entries
+    for (auto &[V, Number] : Values) {
+      BitVector Own(Entries.size());
+      for (unsigned I = 0; I < Entries.size(); ++I)
+        if (isNeeded(Entries[I], V, Number))
+          Own.set(I);
+      unsigned Place = 0;
+      while (Place < Shared.size() && (Shared[Place].front()->getType() != V->getType() || Needing[Place].anyCommon(Own)))
+        ++Place;
+      if (Place == Shared.size())
+        Shared.emplace_back(), Needing.push_back(Own);
+      Shared[Place].push_back(V);
+      Needing[Place] |= Own;
+    }
+    // What calls return comes first, since the first register of x86_regcallcc is the one that it is in: it stays there. Where F.slow
+    // is called in F's place, F's arguments do.
+    auto isIntegers = [](ArrayRef<Value *> Sharing) { return isInteger(Sharing.front()->getType()); };
+    auto isReturned = [](ArrayRef<Value *> Sharing) { return any_of(Sharing, [](Value *V) { return isa<CallBase>(V); }); };
+    if (GivenType || count_if(Shared, isIntegers) >= MostIntegers)
+      std::stable_partition(Shared.begin(), Shared.end(), isReturned);
+    for (unsigned Place = 0; Place < Shared.size(); ++Place)
+      for (Value *V : Shared[Place])
+        ParameterOf[V] = Place;
   }
 
   static bool isInteger(const Type *Of) {
@@ -344,7 +377,7 @@ private:
     IRBuilder<> B(First);
     BasicBlock *Never = BasicBlock::Create(Context, "never", New);
     new UnreachableInst(Context, Never);
-    SwitchInst *Choice = B.CreateSwitch(New->getArg(Values.size()), Never, Entries.size());
+    SwitchInst *Choice = B.CreateSwitch(New->getArg(Shared.size()), Never, Entries.size());
     unsigned Number = 0;
     for (Entry &E : Entries) {
       E.In = BasicBlock::Create(Context, "", New);
@@ -424,8 +457,10 @@ private:
       B.SetInsertPoint(Cross);
       B.SetCurrentDebugLocation(Nowhere);
       SmallVector<Value *, 16> Args;
-      for (auto &[V, Place] : Values)
-        Args.push_back(isNeeded(E, V, Place) ? V : PoisonValue::get(V->getType()));
+      for (ArrayRef<Value *> Sharing : Shared) {
+        auto *Needed = find_if(Sharing, [&](Value *V) { return isNeeded(E, V, Values[V]); });
+        Args.push_back(Needed == Sharing.end() ? PoisonValue::get(Sharing.front()->getType()) : *Needed);
+      }
       Args.push_back(B.getInt32(Number++));
       if (Room)
         Args.push_back(Room);
@@ -492,8 +527,8 @@ private:
     for (BasicBlock &Block : *New)
       for (Instruction &I : Block) {
         for (Use &U : I.operands()) {
-          auto Found = Values.find(U.get());
-          if (Found != Values.end())
+          auto Found = ParameterOf.find(U.get());
+          if (Found != ParameterOf.end())
             U.set(New->getArg(Found->second));
         }
         if (auto *Said = dyn_cast<DbgVariableIntrinsic>(&I))
@@ -515,8 +550,10 @@ private:
       auto *Made = dyn_cast_or_null<Instruction>(V);
       if (!(Made && Made->getFunction() == &F) && !isa_and_nonnull<Argument>(V))
         continue;
-      auto Found = Values.find(V);
-      if (Found == Values.end())
+      // A parameter that others share has this value only where it is still needed.
+      auto Found = ParameterOf.find(V);
+      if (Found == ParameterOf.end() ||
+          (Shared[Found->second].size() > 1 && !Needed[Said.getParent()].test(Values[V])))
         return Said.setKillLocation();
       Said.replaceVariableLocationOp(V, New->getArg(Found->second));
     }
@@ -531,52 +568,8 @@ private:
           if (auto *Said = dyn_cast<LifetimeIntrinsic>(Who))
             Said->eraseFromParent();
   }
-
-  // --- Debug info -------------------------------------------------------------------------------------------
-
-  DenseMap<const DILocation *, DILocation *> Places;
-  DILocation *Root = nullptr;
-
-  /// A place that something is inlined at.
-  DILocation *callPlace(const DILocation *Old) {
-    if (!Old)
-      return Root;
-    DILocation *&Copy = Places[Old];
-    if (!Copy)
-      Copy = DILocation::getDistinct(Context, Old->getLine(), Old->getColumn(), Old->getScope(), callPlace(Old->getInlinedAt()));
-    return Copy;
-  }
-
-  DILocation *inside(const DILocation *Old) {
-    return DILocation::get(Context, Old->getLine(), Old->getColumn(), Old->getScope(), callPlace(Old->getInlinedAt()),
-                           Old->isImplicitCode());
-  }
-
-  void debugInfo() {
-    DISubprogram *Program = F.getSubprogram();
-    if (!Program)
-      return;
-    DIBuilder Builder(*F.getParent(), false, Program->getUnit());
-    DISubroutineType *Type = Builder.createSubroutineType(Builder.getOrCreateTypeArray({}));
-    DISubprogram *Own = Builder.createFunction(
-        Program->getFile(), New->getName(), New->getName(), Program->getFile(), Program->getLine(), Type,
-        Program->getLine(), DINode::FlagArtificial,
-        DISubprogram::SPFlagDefinition | DISubprogram::SPFlagLocalToUnit | DISubprogram::SPFlagOptimized);
-    Builder.finalizeSubprogram(Own);
-    New->setSubprogram(Own);
-    Root = DILocation::getDistinct(Context, Program->getLine(), 0, Own, nullptr);
-    for (Instruction &I : instructions(*New)) {
-      if (DILocation *At = I.getDebugLoc())
-        I.setDebugLoc(inside(At));
-      else if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->getCalledFunction() && Call->getCalledFunction()->getSubprogram())
-        I.setDebugLoc(DILocation::get(Context, 0, 0, Own));
-      // Loops' own descriptions are by places, too.
-      if (MDNode *Id = I.getMetadata(LLVMContext::MD_loop); Id)
-        I.setMetadata(LLVMContext::MD_loop, nullptr);
-    }
-  }
 };
 
 }  // namespace
 
-void covsched::loom::splitSlowPath(Function &F) { Split(F).run(); }
+bool covsched::loom::splitSlowPath(Function &F) { return Split(F).run(); }

@@ -50,7 +50,7 @@ constexpr uint64_t MostOver = 8;
 /// How many times a loop ends for each time that only a strip does.
 constexpr uint32_t StripEnds = 4;
 /// How many instructions there should be to a check.
-constexpr unsigned UnrolledSize = 64, MostCopies = 8;
+constexpr unsigned UnrolledSize = 256, MostCopies = 8;
 /// For how many instructions a call counts.
 constexpr unsigned SizeOfCall = 32;
 
@@ -96,11 +96,11 @@ bool computesOnly(const CallBase &Call, const Known &K) {
 
 bool isCall(const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); }
 
-unsigned sizeOf(const Loop &L) {
+unsigned sizeOf(const Loop &L, unsigned Call = SizeOfCall) {
   unsigned Size = 0;
   for (const BasicBlock *Block : L.blocks())
     for (const Instruction &I : *Block)
-      Size += isCall(I) ? SizeOfCall : !I.isDebugOrPseudoInst();
+      Size += isCall(I) ? Call : !I.isDebugOrPseudoInst();
   return Size;
 }
 
@@ -461,9 +461,35 @@ void divide(const Nest &N, LoopInfo &Loops, DominatorTree &Dominators) {
   Two.choose(IsLong, Dominators);
 }
 
+/// Copies of a loop compare what the counter is in each of them. The code generator would take these for counters of their own, each
+/// with a register; so they are said to be sums of one.
+void compareWithOne(const Loop &L, ScalarEvolution &Evolution) {
+  DenseMap<PHINode *, Value *> Hidden;
+  for (BasicBlock *Block : L.blocks()) {
+    auto *Branch = dyn_cast<BranchInst>(Block->getTerminator());
+    auto *Compare = Branch && Branch->isConditional() ? dyn_cast<ICmpInst>(Branch->getCondition()) : nullptr;
+    if (!Compare || Block == L.getLoopLatch() || !L.isLoopExiting(Block))
+      continue;
+    for (Use &Operand : Compare->operands())
+      for (PHINode &Phi : L.getHeader()->phis()) {
+        if (Phi.getType() != Operand->getType() || !Phi.getType()->isIntegerTy() || Operand.get() == &Phi ||
+            !isa<SCEVAddRecExpr>(Evolution.getSCEV(&Phi)))
+          continue;
+        auto *By = dyn_cast<SCEVConstant>(Evolution.getMinusSCEV(Evolution.getSCEV(Operand), Evolution.getSCEV(&Phi)));
+        if (!By)
+          continue;
+        Value *&Counter = Hidden[&Phi];
+        if (!Counter)
+          Counter = new FreezeInst(&Phi, "", &*L.getHeader()->getFirstInsertionPt());
+        Operand.set(BinaryOperator::CreateAdd(Counter, By->getValue(), "", Compare));
+        break;
+      }
+  }
+}
+
 /// Makes a small loop so large that a check in it costs little.
 void unroll(Loop &L, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution, AssumptionCache &Assumptions) {
-  unsigned Copies = std::min<unsigned>(PowerOf2Floor(UnrolledSize / sizeOf(L)), MostCopies);
+  unsigned Copies = std::min<unsigned>(PowerOf2Floor(UnrolledSize / sizeOf(L, 1)), MostCopies);
   if (Copies < 2)
     return;
   Function &F = *L.getHeader()->getParent();
@@ -473,6 +499,7 @@ void unroll(Loop &L, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution
   UnrollLoopOptions Options = {Copies, /*Force=*/true, /*Runtime=*/false, /*AllowExpensiveTripCount=*/false,
                                /*UnrollRemainder=*/false, /*ForgetAllSCEV=*/true};
   UnrollLoop(&L, Options, &Loops, &Evolution, &Dominators, &Assumptions, &Target, &Remarks, /*PreserveLCSSA=*/true);
+  compareWithOne(L, Evolution);
 }
 
 }  // namespace

@@ -250,6 +250,9 @@ static void addConstructor(Module &M, const CovLoomUnit &Facts) {
     appendToGlobalDtors(M, F, 0, F);
 }
 
+/// Any number: nothing compares it with another function's.
+static constexpr uint64_t EntryCount = 1000;
+
 extern "C" {
 
 CovLoom *cov_loom_new(LLVMModuleRef module, const CovLoomAbi *abi) {
@@ -279,8 +282,15 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
     for (const char *Kind : {"covsched.from", "covsched.available"})
       Slot->setMetadata(Kind, nullptr);
   // Everything that describes the slow paths is in place.
-  for (Function *F : unit->Cloned)
-    splitSlowPath(*F);
+  for (const Cloned &C : unit->Cloned) {
+    if (!splitSlowPath(*C.F))
+      continue;
+    // Only of functions with a profile does the code generator believe that some of a loop's blocks are hardly ever executed, and
+    // puts them behind it.
+    if (!C.F->hasProfileData())
+      C.F->setEntryCount(EntryCount);
+    skipEntryTests(C);
+  }
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
   unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Byte, facts->functions), false);
