@@ -111,6 +111,25 @@ __attribute__((noinline)) static void descend(struct object *target, int depth) 
 }
 static void recursion(long round) { descend(&objects[round % 2], 3); }
 
+// Who is in the middle of it when the filter comes must leave the fast path, which calls itself without a test.
+// FILTER stays: {protect.c:[stays-enter]; protect.c:[stays-leave]} <> {protect.c:[stays-enter]; protect.c:[stays-leave]}
+// EXPECT stays: protects
+__attribute__((noinline)) static int stay(struct object *target, int depth) {
+  int calls = 0;
+  do {
+    if (depth > 0) {
+      calls += stay(target, depth - 1);
+      continue;
+    }
+    enter(target); // [stays-enter]
+    delay();
+    leave(target); // [stays-leave]
+    operation();
+  } while (depth > 1 && running());
+  return calls + 1;
+}
+static void stays(long round) { choice = stay(&objects[round % 2], 2); }
+
 // FILTER span: {protect.c:[span-enter](id); protect.c:[span-leave](id)} <> {protect.c:[span-enter](id); protect.c:[span-leave](id)}
 __attribute__((noinline)) static void open_table(int id) {
   enter(&objects[id]); // [span-enter]
@@ -400,7 +419,7 @@ static const struct {
     {"step", step_case},  {"unused", unused},       {"promoted", promoted}, {"record", record},     {"second", second},
     {"pointer", pointer}, {"compared", compared},   {"jumped", jumped},     {"continued", continued}, {"chosen", chosen},
     {"tail", tail},       {"unborn", unborn},       {"changed", changed},   {"looped", looped},     {"copied", copied},
-    {"lost", lost},       {"partly", partly},       {"partly_line", partly_line},
+    {"lost", lost},       {"partly", partly},       {"partly_line", partly_line}, {"stays", stays},
 };
 
 static void (*run)(long);

@@ -1,0 +1,42 @@
+// A function's fast path calls itself without the tests at the entry, in a copy that has none.
+// RUN: %clang -O1 -g -S -emit-llvm %s -o %t.ll && %opt -load-pass-plugin=%plugin -passes=loom,verify -S %t.ll -o %t.loom.ll && %FileCheck %s < %t.loom.ll
+// RUN: %clang -O1 -g -c %t.loom.ll -o %t.o
+// RUN: %clang -O0 -g -S -emit-llvm %s -o - | %opt -load-pass-plugin=%plugin -passes=loom,verify -S | %FileCheck --check-prefix=NONE %s
+// RUN: %clang -Os -g -S -emit-llvm %s -o - | %opt -load-pass-plugin=%plugin -passes=loom,verify -S | %FileCheck --check-prefix=NONE %s
+// RUN: %opt -load-pass-plugin=%plugin -passes='loom<no-filter-byte>,verify' -S %t.ll | %FileCheck --check-prefix=NONE %s
+// NONE-NOT: .again(
+
+// CHECK-LABEL: define dso_local i32 @depth(
+// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call {{.*}}i32 @depth.again(
+// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call {{.*}}i32 @depth.again(
+// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: {{^[}]$}}
+struct tree {
+  struct tree *left, *right;
+};
+int depth(struct tree *of) {
+  if (!of)
+    return 0;
+  int left = depth(of->left), right = depth(of->right);
+  return 1 + (left > right ? left : right);
+}
+
+// The slow path goes through the entry.
+// CHECK-LABEL: define internal {{.*}}@depth.slow(
+// CHECK-NOT: .again(
+// CHECK: call i32 @depth(
+// CHECK-NOT: .again(
+// CHECK: {{^[}]$}}
+
+// CHECK-LABEL: define internal i32 @depth.again(
+// CHECK-SAME: !dbg ![[AGAIN:[0-9]+]]
+// CHECK-NOT: load volatile
+// CHECK-NOT: @covsched_loom_at
+// CHECK: call {{.*}}i32 @depth.again({{.*}}!dbg ![[CALL:[0-9]+]]
+// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call {{.*}}@depth.slow(
+// CHECK: {{^[}]$}}
+// CHECK-DAG: ![[AGAIN]] = distinct !DISubprogram(name: "depth.again"
+// CHECK-DAG: ![[CALL]] = !DILocation({{.*}}inlinedAt: !{{[0-9]+}})
