@@ -1,9 +1,12 @@
 // The unit of `loom`: what its code names, the small pieces of that code, and at the end its arrays and descriptor.
 
+#include <mutex>
+
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "loom.h"
@@ -250,8 +253,18 @@ static void addConstructor(Module &M, const CovLoomUnit &Facts) {
     appendToGlobalDtors(M, F, 0, F);
 }
 
-/// Any number: nothing compares it with another function's.
-static constexpr uint64_t EntryCount = 1000;
+/// Control comes back from a slow path into a loop of the fast one: where it crosses is a part of that loop, though hardly ever executed.
+/// The code generator would put it between the blocks that are, unless a profile told it otherwise, or this option of its own does.
+/// A command line that has it wins; without the option code is only slower.
+static void keepColdBlocksOutOfLoops() {
+  static std::once_flag Once; // LTO compiles in several threads
+  std::call_once(Once, [] {
+    StringMap<cl::Option *> &Options = cl::getRegisteredOptions();
+    auto Found = Options.find("force-loop-cold-block");
+    if (Found != Options.end() && Found->second->getNumOccurrences() == 0)
+      Found->second->addOccurrence(0, "force-loop-cold-block", "true");
+  });
+}
 
 extern "C" {
 
@@ -282,15 +295,11 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
     for (const char *Kind : {"covsched.from", "covsched.available"})
       Slot->setMetadata(Kind, nullptr);
   // Everything that describes the slow paths is in place.
-  for (const Cloned &C : unit->Cloned) {
-    if (!splitSlowPath(*C.F))
-      continue;
-    // Only of functions with a profile does the code generator believe that some of a loop's blocks are hardly ever executed, and
-    // puts them behind it.
-    if (!C.F->hasProfileData())
-      C.F->setEntryCount(EntryCount);
-    skipEntryTests(C);
-  }
+  for (const Cloned &C : unit->Cloned)
+    if (splitSlowPath(*C.F))
+      skipEntryTests(C);
+  if (!unit->Cloned.empty())
+    keepColdBlocksOutOfLoops();
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
   unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Byte, facts->functions), false);
