@@ -270,26 +270,31 @@ private:
       New->setPersonalityFn(F.getPersonalityFn());
   }
 
-  /// Decides which parameter each value is passed in. Values that no entry needs both of share one: usually what calls returned.
+  /// Decides which parameter each value is passed in. What calls returned shares one, if no entry needs both: usually it is needed just
+  /// after the call. (To share more was tried: fewer parameters, but worse registers.)
   void share() {
     SmallVector<BitVector, 16> Needing; // of each parameter: the entries
+    auto isReturned = [](ArrayRef<Value *> Sharing) { return isa<CallBase>(Sharing.front()); };
     for (auto &[V, Number] : Values) {
       BitVector Own(Entries.size());
       for (unsigned I = 0; I < Entries.size(); ++I)
         if (isNeeded(Entries[I], V, Number))
           Own.set(I);
       unsigned Place = 0;
-      while (Place < Shared.size() && (Shared[Place].front()->getType() != V->getType() || Needing[Place].anyCommon(Own)))
+      auto canShare = [&, V = V] {
+        return isa<CallBase>(V) && isReturned(Shared[Place]) && Shared[Place].front()->getType() == V->getType() &&
+               !Needing[Place].anyCommon(Own);
+      };
+      while (Place < Shared.size() && !canShare())
         ++Place;
       if (Place == Shared.size())
         Shared.emplace_back(), Needing.push_back(Own);
       Shared[Place].push_back(V);
       Needing[Place] |= Own;
     }
-    // What calls return comes first, since the first register of x86_regcallcc is the one that it is in: it stays there. Where F.slow
-    // is called in F's place, F's arguments do.
+    // The first register of x86_regcallcc is the one that a call's result is in: there it stays. Where F.slow is called in F's place, F's
+    // arguments stay where they are.
     auto isIntegers = [](ArrayRef<Value *> Sharing) { return isInteger(Sharing.front()->getType()); };
-    auto isReturned = [](ArrayRef<Value *> Sharing) { return any_of(Sharing, [](Value *V) { return isa<CallBase>(V); }); };
     if (GivenType || count_if(Shared, isIntegers) >= MostIntegers)
       std::stable_partition(Shared.begin(), Shared.end(), isReturned);
     for (unsigned Place = 0; Place < Shared.size(); ++Place)

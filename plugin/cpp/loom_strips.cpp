@@ -49,7 +49,7 @@ constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
 constexpr uint64_t MostOver = 8;
 /// How many times a loop ends for each time that only a strip does.
 constexpr uint32_t StripEnds = 4;
-/// How many instructions there should be to a check.
+/// How many instructions there should be to a check, so that it is about one in a hundred.
 constexpr unsigned UnrolledSize = 256, MostCopies = 8;
 /// For how many instructions a call counts.
 constexpr unsigned SizeOfCall = 32;
