@@ -85,7 +85,7 @@ static long compress(const unsigned char *text, unsigned char *out) {
     while (length < MAX_MATCH && i + length < BLOCK && text[candidate + length] == text[i + length])
       ++length;
     out = flush_literals(out, literals, text + i);
-    *out++ = (unsigned char)(0x80 | (length - MIN_MATCH));
+    *out++ = (unsigned char)(0x80 | (length - MIN_MATCH)); // [often]
     *out++ = (unsigned char)(i - candidate);
     *out++ = (unsigned char)((i - candidate) >> 8);
     i += length;
@@ -126,7 +126,7 @@ static void *worker(void *arg) {
     lengths[block->number] = length;
     free(block);
   }
-  free(packed);
+  free(packed); // [rare]
   free(back);
   return arg;
 }

@@ -34,19 +34,21 @@ INSTALL = pathlib.Path(os.environ.get("COVSCHED_INSTALL") or ROOT / "target" / "
 COVSCHED = INSTALL / "bin" / "covsched"
 PLUGIN = INSTALL / "lib" / "covsched" / "libcovsched.so"
 
-# Size: for the time. Small: for the instruction counts, with 1 thread, fifty times slower.
-Program = collections.namedtuple("Program", "name size small")
+# Size: for the time. Small: for the instruction counts, with 1 thread, fifty times slower. Long: in place of `size` where nothing is
+# recorded, if that would be too short to tell a per cent from what a program pays once.
+Program = collections.namedtuple("Program", "name size small long", defaults=(None,))
 PROGRAMS = [
     Program("matmul", 1024, 192),
     Program("fft", 21, 14),
     Program("radix_sort", 16000000, 400000),
     Program("stencil", 1024, 128),
     Program("nbody", 7000, 600),
-    Program("task_queue", 14, 10),
+    Program("task_queue", 14, 10, long=15),
     Program("compressor", 4000, 60),
     Program("echo_server", 60000, 20000),
-    Program("lock100ns", 200000, 30000),
+    Program("lock100ns", 200000, 30000, long=1000000),
 ]
+STARTUP = Program("startup", 1, 1)
 
 # Build: which executable. Options: what COVSCHED_OPTIONS says, LOG standing for an empty folder. Order: the one to
 # enforce, by `covsched run`.
@@ -58,7 +60,9 @@ EPOCHS = [
     Mode("epochs=barrier", "epochs", "epochs=barrier"),
     Mode("epochs=barrier, 64 markers", "epochs", "epochs=barrier:epoch-markers=64"),
 ]
-LOOM = [NATIVE, Mode("XRay, unpatched", "xray"), Mode("loom idle", "loom")]
+# The same executable twice tells how much of a ratio is noise.
+AGAIN, XRAY, IDLE = Mode("native again", "native"), Mode("XRay, unpatched", "xray"), Mode("loom idle", "loom")
+LOOM = [NATIVE, AGAIN, XRAY, IDLE]
 # Another build each: without an optimization of the pass.
 LOOM_WITHOUT = [Mode(name, f"loom-{flag}") for name, flag in loom_cost.WITHOUT.items()]
 LOOM_FILTERS = [Mode("rare line", "loom", "filter='PLANS.rare.plan'"), Mode("often", "loom", "filter='PLANS.often.plan'")]
@@ -173,7 +177,7 @@ def measure_instructions(program, work, modes):
     valgrind = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
     counts = {}
     for mode in modes:
-        if not mode.order and "barrier" not in mode.name:
+        if not mode.order and "barrier" not in mode.name and mode is not AGAIN:
             _, _, errors = run(program, mode, work, program.small, 1, valgrind)
             counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
     return counts
@@ -197,24 +201,34 @@ def measure(programs, modes, others, options):
     return times, counts
 
 
+def measure_startup(repetitions):
+    """{mode: seconds} of a program that does nothing."""
+    with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
+        work = pathlib.Path(folder)
+        build(STARTUP, work, LOOM)
+        return measure_time(STARTUP, work, LOOM, THREADS, repetitions)
+
+
 def measure_loom(programs, options):
     """What execution filters cost: the kernels, without optimizations of the pass, and with filters; then a server."""
-    times, counts = measure(programs, LOOM, LOOM[1:], options)
+    programs = [program._replace(size=program.long or program.size) for program in programs]
+    times, counts = measure(programs, LOOM, [XRAY, IDLE], options)
+    startup = measure_startup(10 * options.repetitions)
     few = argparse.Namespace(repetitions=options.other_repetitions, other_repetitions=0, no_instructions=options.no_instructions)
-    without = measure(programs, [*LOOM[::2], *LOOM_WITHOUT], [], few) if options.other_repetitions else None
+    without = measure(programs, [NATIVE, IDLE, *LOOM_WITHOUT], [], few) if options.other_repetitions else None
     filtered = {}
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
         for program in programs:
             if program.name in loom_cost.FILTERED and options.other_repetitions:
                 print(f"measuring {program.name} with filters", file=sys.stderr, flush=True)
-                build(program, work, LOOM[::2])
+                build(program, work, [NATIVE, IDLE])
                 loom_cost.make_plans(COVSCHED, HERE, program.name, work)
-                modes = [*LOOM[::2], *LOOM_FILTERS]
+                modes = [NATIVE, IDLE, *LOOM_FILTERS]
                 filtered[program.name] = measure_time(program, work, modes, THREADS, options.other_repetitions)
     server = None if options.only else loom_cost.measure_server(COVSCHED, INSTALL, options.server_repetitions)
-    names = report.Modes([mode.name for mode in LOOM], [mode.name for mode in LOOM[1:]], THREADS)
-    return loom_cost.write(names, times, counts, without, filtered, server, ROOT)
+    names = report.Modes([mode.name for mode in LOOM], [XRAY.name, IDLE.name], THREADS)
+    return loom_cost.write(names, times, counts, startup, without, filtered, server, ROOT)
 
 
 def publish(file, text, options):

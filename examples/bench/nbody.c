@@ -37,11 +37,11 @@ static void add_rows(long first, long last, force *sums) {
     for (long j = i + 1; j < size; ++j)
       interact(i, j, sums);
   for (long j = first; j < size; ++j) {
-    pthread_mutex_lock(&bodies[j].lock);
+    pthread_mutex_lock(&bodies[j].lock); // [often]
     for (int d = 0; d < 3; ++d)
       bodies[j].force[d] += sums[j][d];
     pthread_mutex_unlock(&bodies[j].lock);
-    sums[j][0] = sums[j][1] = sums[j][2] = 0; // [often]
+    sums[j][0] = sums[j][1] = sums[j][2] = 0;
   }
 }
 

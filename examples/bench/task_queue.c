@@ -59,11 +59,11 @@ static void *worker(void *arg) {
       pthread_cond_wait(&changed, &lock);
       continue;
     }
-    struct task task = tasks[--waiting_tasks]; // [often]
+    struct task task = tasks[--waiting_tasks];
     pthread_mutex_unlock(&lock);
     run(task);
     pthread_mutex_lock(&lock);
-    if (--unfinished == 0)
+    if (--unfinished == 0) // [often]
       pthread_cond_broadcast(&changed); // [rare]
   }
   pthread_mutex_unlock(&lock);

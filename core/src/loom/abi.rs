@@ -31,6 +31,8 @@
 //! after a call in which the thread may have paused, and where an exception lands:
 //!     cmpb $0, byte(F) ; jne slow
 //! a loop that does one of these in each iteration has no check on the fast path's back edge
+//! a call of F on F's own fast path, followed by that test:
+//!     call F.again                                       (the fast path alone: the byte was tested on the way here)
 //! slot, in the slow path only:
 //!     call covsched_loom_slot(cell, frame)
 //! ```

@@ -348,11 +348,20 @@ impl<'a> Graph<'a> {
         let mut work: Vec<FunctionId> =
             (0..self.functions.len() as FunctionId).filter(|&id| self.is_root(id)).collect();
         work.iter().for_each(|&id| live[id as usize] = true);
+        let mut started: HashMap<PointId, Vec<GroupId>> = HashMap::new();
+        for (id, group) in self.groups.iter().enumerate() {
+            group.creators.iter().for_each(|&call| started.entry(call).or_default().push(id as GroupId));
+        }
         while let Some(id) = work.pop() {
             let FunctionRef { first, count, .. } = self.functions[id as usize];
             for call in first..first + count {
-                let Some(group) = self.group(call) else { continue };
-                for &callee in &self.groups[group as usize].functions {
+                let threads = started.get(&call).into_iter().flatten().copied();
+                for &callee in self
+                    .group(call)
+                    .into_iter()
+                    .chain(threads)
+                    .flat_map(|group| &self.groups[group as usize].functions)
+                {
                     if !std::mem::replace(&mut live[callee as usize], true) {
                         work.push(callee);
                     }

@@ -301,6 +301,29 @@ fn ambiguous_names_are_listed() {
 }
 
 #[test]
+fn what_threads_run_is_not_dead() {
+    let threads = program(
+        "unit x.c
+         fn main
+           @1 call! pthread_create start=accept
+           @2 return
+         fn accept internal
+           @10 call! pthread_create start=serve
+           @11 return
+         fn serve internal
+           @20 return
+         fn forgotten internal
+           @30 call! pthread_create start=lost
+           @31 return
+         fn lost internal
+           @40 return",
+    );
+    assert_eq!(warnings(&compiled(&threads, "x.c:20 <> *")), [""; 0]);
+    let never = compiled(&threads, "x.c:40 <> *");
+    assert_eq!(warnings(&never), ["nothing in the program calls the code of `x.c:40`"]);
+}
+
+#[test]
 fn functions_without_slots_are_refused_with_their_limit() {
     let limited = program(
         "unit x.c
