@@ -23,6 +23,21 @@ int depth(struct tree *of) {
   return 1 + (left > right ? left : right);
 }
 
+// Where a computed goto leads is a place in one function.
+// CHECK-LABEL: define dso_local i32 @jumps(
+// CHECK-NOT: .again(
+// CHECK: {{^[}]$}}
+int jumps(int n) {
+  static void *const to[] = {&&up, &&down, &&end};
+  goto *to[n % 3];
+up:
+  return jumps(n + 1) + 1;
+down:
+  return jumps(n + 4) * jumps(n + 1);
+end:
+  return n;
+}
+
 // The slow path goes through the entry.
 // CHECK-LABEL: define internal {{.*}}@depth.slow(
 // CHECK-NOT: .again(

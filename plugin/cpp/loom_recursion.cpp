@@ -10,8 +10,9 @@
 // Only calls that are followed by a test are changed: so each cycle still has one, and how many calls follow each other without one is
 // bounded by the stack. A call in tail position may become a jump, and keeps the test at the entry.
 //
-// Limits: large functions, in which two instructions more at the entry are not seen, have no such copy.
+// Limits: large functions, in which two instructions more at the entry are not seen, have no such copy, nor have those with computed gotos.
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -23,6 +24,11 @@ using namespace covsched::loom;
 
 /// Of so many instructions two more are not seen.
 static constexpr unsigned MostInstructions = 256;
+
+/// Blocks with an address have it in one function only; a body with phis is reached from elsewhere too.
+static bool canCopy(const Cloned &Of) {
+  return Of.Body->phis().empty() && none_of(*Of.F, [](const BasicBlock &Block) { return Block.hasAddressTaken(); });
+}
 
 /// From the entry straight to the body.
 static void forgetTests(BasicBlock &Entry, BasicBlock &Body) {
@@ -41,8 +47,7 @@ static void forgetTests(BasicBlock &Entry, BasicBlock &Body) {
 
 void covsched::loom::skipEntryTests(const Cloned &Of) {
   Function &F = *Of.F;
-  bool HasPhis = !Of.Body->phis().empty(); // from tests that come back, which there are none of in small functions
-  if (Of.Itself.empty() || HasPhis || F.getInstructionCount() > MostInstructions || F.hasOptNone() || F.hasOptSize())
+  if (Of.Itself.empty() || F.getInstructionCount() > MostInstructions || F.hasOptNone() || F.hasOptSize() || !canCopy(Of))
     return;
   Function *Again = Function::Create(F.getFunctionType(), GlobalValue::InternalLinkage, F.getAddressSpace(),
                                      F.getName() + ".again", F.getParent());
