@@ -5,6 +5,10 @@
 //! 6. An event is the statement: it begins at the first slot that enters its line and ends at the last one that
 //! leaves it, as far as the control flow without back edges says so for certain ([`first_entering`],
 //! [`last_leaving`]). A region's exit may be postponed further ([`last_leaving_of_region`]).
+//!
+//! A loop's copies, if it was unrolled, have the line once each, without a back edge between. The loop may end in each of them: so
+//! the statement ends there, and where it may have ended it begins anew.
+//! Limit: where a loop that counts was unrolled, so that it does not end in between, its copies are one statement.
 
 use super::names::{
     different_files, is_end_of_path, last_component, listed, means_function, similar, without_parameters,
@@ -408,10 +412,14 @@ fn of_line(graph: &Graph<'_>, slots: &[SlotAt], function: FunctionId, line: Line
     own.map(|slot| slot.point).collect()
 }
 
-/// The slots at which a statement begins: those at which every way, back edges aside, comes from the same line are left out.
+/// The slots at which a statement begins: those at which every way, back edges aside, comes from the same line are left out, if
+/// the statement has not ended on that way.
 pub(super) fn first_entering(graph: &Graph<'_>, places: &Places) -> Vec<SlotAt> {
+    let last = last_leaving(graph, places);
     filter_by_line(graph, &places.entering, |function, line| {
-        let left = of_line(graph, &places.leaving, function, line);
+        let ended = of_line(graph, &last, function, line);
+        let mut left = of_line(graph, &places.leaving, function, line);
+        left.retain(|id| !ended.contains(id));
         let place = graph.place(function);
         let range = place.first..place.first + place.count;
         // Points behind which some way does not come from the line.
@@ -422,7 +430,8 @@ pub(super) fn first_entering(graph: &Graph<'_>, places: &Places) -> Vec<SlotAt> 
                 matches!(
                     graph.point(id).kind,
                     PointKind::Check { .. } | PointKind::Entry { .. } | PointKind::Landing
-                ) || graph.before(id).is_empty()
+                ) || ended.contains(&id)
+                    || graph.before(id).is_empty()
             })
             .collect();
         while let Some(id) = work.pop() {

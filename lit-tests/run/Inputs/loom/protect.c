@@ -130,6 +130,29 @@ __attribute__((noinline)) static int stay(struct object *target, int depth) {
 }
 static void stays(long round) { choice = stay(&objects[round % 2], 2); }
 
+// Small loops that do not count are unrolled: each copy of the line is protected.
+// FILTER unrolled: {protect.c:[unrolled-enter]; protect.c:[unrolled-leave]} <> {protect.c:[unrolled-enter]; protect.c:[unrolled-leave]}
+// EXPECT unrolled: protects
+// FILTER unrolled_line: protect.c:[unrolled-line] <> protect.c:[unrolled-line]
+// EXPECT unrolled_line: protects
+static volatile int steps = 1000;
+static void unrolled(long round) {
+  int *inside = &objects[round % 2].inside;
+  for (int i = 0; i < steps; ++i) {
+    if (__atomic_fetch_add(inside, 1, __ATOMIC_SEQ_CST)) // [unrolled-enter]
+      failure();
+    __atomic_fetch_add(&objects[2].count, 1, __ATOMIC_SEQ_CST);
+    __atomic_fetch_sub(inside, 1, __ATOMIC_SEQ_CST); // [unrolled-leave]
+  }
+}
+static void unrolled_line(long round) {
+  int *inside = &objects[round % 2].inside;
+  for (int i = 0; i < steps; ++i) {
+    if (__atomic_fetch_add(inside, 1, __ATOMIC_SEQ_CST)) failure(); __atomic_fetch_sub(inside, 1, __ATOMIC_SEQ_CST); // [unrolled-line]
+    __atomic_fetch_add(&objects[2].count, 1, __ATOMIC_SEQ_CST);
+  }
+}
+
 // FILTER span: {protect.c:[span-enter](id); protect.c:[span-leave](id)} <> {protect.c:[span-enter](id); protect.c:[span-leave](id)}
 __attribute__((noinline)) static void open_table(int id) {
   enter(&objects[id]); // [span-enter]
@@ -420,6 +443,7 @@ static const struct {
     {"pointer", pointer}, {"compared", compared},   {"jumped", jumped},     {"continued", continued}, {"chosen", chosen},
     {"tail", tail},       {"unborn", unborn},       {"changed", changed},   {"looped", looped},     {"copied", copied},
     {"lost", lost},       {"partly", partly},       {"partly_line", partly_line}, {"stays", stays},
+    {"unrolled", unrolled}, {"unrolled_line", unrolled_line},
 };
 
 static void (*run)(long);

@@ -301,6 +301,37 @@ fn ambiguous_names_are_listed() {
 }
 
 #[test]
+fn an_unrolled_loop_has_a_statement_in_each_copy() {
+    let unrolled = program(
+        "unit x.c
+         fn work taken
+           L: @8 if E
+           @9 nop
+           @10 nop
+           @11 nop
+           @8 if E
+           @9 nop
+           @10 nop
+           @11 nop
+           @8 loop L
+           E: @12 return
+         fn main
+           @20 call work
+           @21 return",
+    );
+    let found = |text: &str| {
+        let compiled = compiled(&unrolled, text);
+        assert_eq!(warnings(&compiled), [""; 0], "{text}");
+        sites(&compiled)
+    };
+    assert_eq!(found("x.c:9 <> *"), ["alone before work:9 x2", "together after work:9 x2"]);
+    let region = "{x.c:9; x.c:10}";
+    assert_eq!(found(&format!("{region} <> {region}")), ["lock before work:9 x2", "unlock after work:10 x2"]);
+    assert_eq!(found("x.c:9 > x.c:21"), ["up after work:9 x2", "down before main:21"]);
+    assert_eq!(found("x.c:20 > x.c:9"), ["down before work:9 x2", "up after main:20"]);
+}
+
+#[test]
 fn what_threads_run_is_not_dead() {
     let threads = program(
         "unit x.c
