@@ -87,7 +87,9 @@ class Recorded:
             # They are for the analysis of data flow.
             place = more.index("--summaries")
             del more[place : place + 2]
-        reason = specialize(options, self.app, self.schedule, bitcode, self.order, mode, more)
+        # What must be found is found on a slow or busy machine, too.
+        patience = [] if mode == "control" else ["--solver-time", "150"]
+        reason = specialize(options, self.app, self.schedule, bitcode, self.order, mode, [*more, *patience])
         if reason:
             fail(f"{self.program.source}: {mode}: refused: {reason}")
         with open(bitcode + ".json", encoding="utf-8") as stats:

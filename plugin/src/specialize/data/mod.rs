@@ -63,7 +63,7 @@ impl Default for DataOptions {
             check: false,
             summaries: Summaries::default(),
             wants_facts: false,
-            query_time: Duration::from_secs(2),
+            query_time: Duration::from_secs(6),
             total_time: Duration::from_secs(45),
         }
     }
