@@ -58,7 +58,7 @@ def specialize(arguments):
     is_check, kept, facts = "--check" in arguments, [], None
     words = iter(arguments)
     for word in words:
-        if word in ("--facts", "--summaries"):
+        if word in ("--facts", "--summaries", "--solver-time"):
             place = next(words)
             facts = place if word == "--facts" else facts
         elif word not in ("--check", "--aggressive", "--control-only"):
