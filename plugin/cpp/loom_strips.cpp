@@ -489,6 +489,7 @@ void compareWithOne(const Loop &L, ScalarEvolution &Evolution) {
 
 /// Makes a small loop so large that a check in it costs little.
 void unroll(Loop &L, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution, AssumptionCache &Assumptions) {
+  // It is code that is copied: there, a call is one instruction.
   unsigned Copies = std::min<unsigned>(PowerOf2Floor(UnrolledSize / sizeOf(L, 1)), MostCopies);
   if (Copies < 2)
     return;
