@@ -204,15 +204,16 @@ impl Recording {
 
     /// Reads a `P.tN` file, whole or cut off; holes and what follows the last record are left out.
     pub fn read_log(&mut self, log: u32, bytes: &[u8]) {
+        // Made, and the process was killed before it had its size, or its head: nothing was recorded yet.
+        if bytes.iter().take(size_of::<LogHeader>()).all(|&b| b == 0) {
+            return;
+        }
         let Some(header) = LogHeader::read(bytes) else {
             self.damage.push(format!("log {log}: cut off, no whole head"));
             return;
         };
         if header.magic != LOG_MAGIC || header.version != VERSION || header.log != log {
-            // Made, and the process was killed before the head was written: nothing was recorded yet.
-            if header.as_bytes().iter().any(|&b| b != 0) {
-                self.damage.push(format!("log {log}: not a log of version {VERSION}"));
-            }
+            self.damage.push(format!("log {log}: not a log of version {VERSION}"));
             return;
         }
         let mut current: Option<ThreadLog> = None;

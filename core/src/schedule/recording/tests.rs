@@ -105,6 +105,20 @@ fn a_killed_process_leaves_an_incomplete_schedule() {
 }
 
 #[test]
+fn a_log_that_was_only_just_made_is_no_damage() {
+    let mut recording = recording_of(&steps(50));
+    recording.meta.state = STATE_RUNNING;
+    let expected = assemble(recording.clone(), "./app", &NoSymbols, "killed by signal 6").unwrap();
+    let (meta, logs) = files_of(&recording);
+    for begun in [vec![], vec![0; 7], vec![0; 4096]] {
+        let read = read_files(&meta, &[&logs[..], &[(9, begun)]].concat()).unwrap();
+        assert_eq!(assemble(read, "./app", &NoSymbols, "killed by signal 6").unwrap(), expected);
+    }
+    let read = read_files(&meta, &[&logs[..], &[(9, vec![1; 7])]].concat()).unwrap();
+    assert_eq!(read.damage, ["log 9: cut off, no whole head"]);
+}
+
+#[test]
 fn holes_and_open_derived_records_are_left_out() {
     let mut recording = recording_of(&steps(50));
     let expected = assemble(recording.clone(), "./app", &NoSymbols, "").unwrap();
