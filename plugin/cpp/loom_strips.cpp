@@ -487,14 +487,29 @@ void compareWithOne(const Loop &L, ScalarEvolution &Evolution) {
   }
 }
 
-/// Makes a small loop so large that a check in it costs little.
+/// Whether something is called in each iteration that stays a call: `memcpy` too, where it is not known how long it is.
+bool callsAlways(const Loop &L, const DominatorTree &Dominators, const TargetTransformInfo &Target) {
+  auto isReal = [&](const Instruction &I) {
+    if (auto *Memory = dyn_cast<MemIntrinsic>(&I))
+      return !isa<ConstantInt>(Memory->getLength());
+    return isCall(I) && (!cast<CallBase>(I).getCalledFunction() || Target.isLoweredToCall(cast<CallBase>(I).getCalledFunction()));
+  };
+  return any_of(L.blocks(), [&](const BasicBlock *Block) {
+    return Dominators.dominates(Block, L.getLoopLatch()) && any_of(*Block, isReal);
+  });
+}
+
+/// Makes a small loop so large that a check in it costs little; beside a call it already does, and copies of that would only
+/// push apart what is around the loop.
 void unroll(Loop &L, LoopInfo &Loops, DominatorTree &Dominators, ScalarEvolution &Evolution, AssumptionCache &Assumptions) {
+  Function &F = *L.getHeader()->getParent();
+  TargetTransformInfo Target(F.getParent()->getDataLayout());
+  if (callsAlways(L, Dominators, Target))
+    return;
   // It is code that is copied: there, a call is one instruction.
   unsigned Copies = std::min<unsigned>(PowerOf2Floor(UnrolledSize / sizeOf(L, 1)), MostCopies);
   if (Copies < 2)
     return;
-  Function &F = *L.getHeader()->getParent();
-  TargetTransformInfo Target(F.getParent()->getDataLayout());
   OptimizationRemarkEmitter Remarks(&F);
   formLCSSA(L, Dominators, &Loops, &Evolution);
   UnrollLoopOptions Options = {Copies, /*Force=*/true, /*Runtime=*/false, /*AllowExpensiveTripCount=*/false,
