@@ -289,12 +289,12 @@ mod tests {
         drop(launcher);
         assert_eq!(SIGNALS.map(action), before);
 
-        // One that came right after the program's end.
+        // One that came right after the program's end. (Not SIGHUP, which nohup has ignored.)
         let launcher = Launcher::begin();
         assert_eq!(shell(&launcher, "exit 0").code(), Some(0));
-        raise(libc::SIGHUP);
-        assert_eq!(launcher.asked_to_end(), Some(libc::SIGHUP));
+        raise(libc::SIGTERM);
+        assert_eq!(launcher.asked_to_end(), Some(libc::SIGTERM));
         launcher.finish();
-        assert!(matches!(launcher.go_on(), Err(Failure::Stopped(libc::SIGHUP))));
+        assert!(matches!(launcher.go_on(), Err(Failure::Stopped(libc::SIGTERM))));
     }
 }
