@@ -40,6 +40,7 @@ def add_arguments(parser):
     parser.add_argument("--bin", required=True, help="where covsched is")
     parser.add_argument("--work", required=True, help="prefix of the files to make")
     parser.add_argument("--flag", action="append", default=[], help="a compiler flag more")
+    parser.add_argument("--own-flag", action="append", default=[], help="one more of covsched's own")
     parser.add_argument("sources", nargs="+", help="the program's files, the main one first")
 
 
@@ -49,7 +50,8 @@ def build(options, level):
     base = f"{options.work}{level}"
     flags = [level, "-pthread", *options.flag, *options.sources, "-o"]
     must("clang++-16" if cxx else "clang-16", *flags, base + ".native")
-    must(os.path.join(options.bin, "covsched-c++" if cxx else "covsched-cc"), *flags, base + ".app")
+    compiler = os.path.join(options.bin, "covsched-c++" if cxx else "covsched-cc")
+    must(compiler, *options.own_flag, *flags, base + ".app")
     return base + ".native", base + ".app"
 
 

@@ -501,7 +501,7 @@ enum CovLoomOptions : uint32_t {
 struct CovLoomAbi {
   CovText at, pending, check, reacquire, slot, enter, handler_enter, leave;
   uint64_t running;           // AT_RUNNING
-  uint8_t slow;               // SWITCH_SLOW
+  uint8_t slow, wait;         // SWITCH_SLOW, SWITCH_WAIT
   uint32_t outer_size;        // bytes of `Outer`
   uint32_t options;           // CovLoomOptions
 };
@@ -562,7 +562,6 @@ void cov_loom_pads(LLVMValueRef function, void (*visit)(void *, LLVMValueRef), v
 
 enum CovLoomCallFacts : uint8_t {
   COV_LOOM_SYSTEM_CALL = 1 << 0,  // assembly with a system call in it
-  COV_LOOM_RETURNS_NEXT = 1 << 1, // nothing follows but the return
 };
 uint8_t cov_loom_call_facts(LLVMValueRef call);
 
@@ -611,6 +610,8 @@ struct CovLoomFunction {
   size_t check_count;
   const CovLoomPad *pads;
   size_t pad_count;
+  const LLVMValueRef *markers; // calls that only a recording needs: the slow path alone has them
+  size_t marker_count;
   uint32_t number;            // of its byte
   uint32_t entry_location;    // COV_LOOM_NONE: no thread pauses there
   uint8_t how;                // CovLoomHow

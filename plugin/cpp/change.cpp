@@ -256,6 +256,8 @@ LLVMValueRef cov_insert_marker(LLVMValueRef before, LLVMValueRef hook, LLVMValue
     for (Attribute A : Hook->getAttributes().getParamAttrs(I))
       Call->addParamAttr(I, A);
   Call->addFnAttr(Attribute::NoMerge);
+  // What is inlined is what would be without covsched: the inliner counts nothing for it.
+  Call->addFnAttr(Attribute::get(Call->getContext(), "call-inline-cost", "0"));
 
   // In a function with debug info every call has a location; line 0 where the compiler left none.
   DebugLoc Location;

@@ -65,9 +65,10 @@ class Writer {
 public:
   Writer(CovLoom &Unit, uint32_t Function) : Unit(Unit), Function(Function) {}
 
-  /// Whether the function's byte is not 0, has the slow bit, or is not just the slow bit.
+  /// Whether the function's byte has the slow or the wait bit, the slow bit, any bit at all, or is not just the slow bit.
   llvm::Value *isBusy(llvm::IRBuilder<> &B) const;
   llvm::Value *isSlow(llvm::IRBuilder<> &B) const;
+  llvm::Value *mustReacquire(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotJustSlow(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotRunning(llvm::IRBuilder<> &B) const;
   void setAt(llvm::IRBuilder<> &B, llvm::Value *To) const;
@@ -88,6 +89,7 @@ public:
 
 private:
   llvm::Value *load(llvm::IRBuilder<> &B, llvm::Type *Type, llvm::Value *From) const;
+  llvm::Value *hasOneOf(llvm::IRBuilder<> &B, uint8_t Bits) const;
   llvm::Function *outlined(const char *Name, unsigned Params, llvm::IRBuilder<> &Inside) const;
 };
 

@@ -87,6 +87,7 @@ public:
       for (Instruction *I : Originals)
         Pairs.push_back({I, cast<Instruction>(Map[I])});
       repairValues(F, Slow, Pairs);
+      forgetMarkers();
       NotSlow.insert(Entry);
       NotSlow.insert(Fast.begin(), Fast.end());
       for (BasicBlock &Block : F)
@@ -306,6 +307,16 @@ private:
     erase_if(Originals, [&](Instruction *I) { return !Map.lookup(I) || I->getType()->isVoidTy(); });
   }
 
+  /// A process that is recorded runs on the slow paths only.
+  void forgetMarkers() {
+    for (LLVMValueRef Marker : ArrayRef(Plan.markers, Plan.marker_count)) {
+      auto *Call = unwrap<CallInst>(Marker);
+      if (!Call->getType()->isVoidTy())
+        Call->replaceAllUsesWith(Constant::getNullValue(Call->getType()));
+      Call->eraseFromParent();
+    }
+  }
+
   bool isShared(Value *Address) const {
     auto *I = dyn_cast_or_null<Instruction>(Address);
     return !I || I->getParent() == Entry;
@@ -385,7 +396,11 @@ private:
     auto add = [&](const Twine &Name) { return Lines ? newSlow(Name, *Lines, Line) : newBlock(Name); };
     IRBuilder<> B(Block);
     bool IsInline = !Unit.has(COV_LOOM_NO_INLINE);
-    if (P.Releases && !IsInline) {
+    // In a function with a byte one test is enough: while anything is pending, the byte says so too.
+    bool InOne = P.Releases && Other && !Pauses && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE);
+    if (InOne) {
+      Write.setRunning(B);
+    } else if (P.Releases && !IsInline) {
       Write.callRetake(B, P.Location);
     } else if (P.Releases) {
       Write.setRunning(B);
@@ -414,6 +429,14 @@ private:
         Write.unlikely(B, Write.isSlow(B), Other, Last);
       else
         B.CreateBr(Last);
+      B.SetInsertPoint(Last);
+    } else if (InOne) {
+      BasicBlock *Cold = add("pending");
+      Last = add("on");
+      Write.unlikely(B, Write.mustReacquire(B), Cold, Last);
+      B.SetInsertPoint(Cold);
+      Write.call(B, Unit.Reacquire, {Unit.location(P.Location)});
+      Write.unlikely(B, Write.isBusy(B), Other, Last);
       B.SetInsertPoint(Last);
     } else if (Other) {
       Last = add("on");

@@ -231,11 +231,6 @@ uint8_t cov_loom_call_facts(LLVMValueRef call) {
       if (Text.contains_insensitive(Word))
         Facts |= COV_LOOM_SYSTEM_CALL;
   }
-  if (isa<CallInst>(Call)) {
-    const Instruction *Next = Call.getNextNonDebugInstruction();
-    if (auto *Return = dyn_cast_or_null<ReturnInst>(Next); Return && (!Return->getReturnValue() || Return->getReturnValue() == &Call))
-      Facts |= COV_LOOM_RETURNS_NEXT;
-  }
   return Facts;
 }
 

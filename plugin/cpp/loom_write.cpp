@@ -90,15 +90,19 @@ Value *Writer::load(IRBuilder<> &B, Type *Type, Value *From) const {
   return Load;
 }
 
-Value *Writer::isBusy(IRBuilder<> &B) const {
-  if (Unit.has(COV_LOOM_NO_FILTER_BYTE))
-    return B.getTrue();
-  return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(0));
+Value *Writer::hasOneOf(IRBuilder<> &B, uint8_t Bits) const {
+  Value *Byte = load(B, B.getInt8Ty(), Unit.functionByte(Function));
+  return B.CreateICmpNE(B.CreateAnd(Byte, B.getInt8(Bits)), B.getInt8(0));
 }
 
-Value *Writer::isSlow(IRBuilder<> &B) const {
-  Value *Byte = load(B, B.getInt8Ty(), Unit.functionByte(Function));
-  return B.CreateICmpNE(B.CreateAnd(Byte, B.getInt8(Unit.Abi.slow)), B.getInt8(0));
+Value *Writer::isBusy(IRBuilder<> &B) const {
+  return Unit.has(COV_LOOM_NO_FILTER_BYTE) ? B.getTrue() : hasOneOf(B, Unit.Abi.slow | Unit.Abi.wait);
+}
+
+Value *Writer::isSlow(IRBuilder<> &B) const { return hasOneOf(B, Unit.Abi.slow); }
+
+Value *Writer::mustReacquire(IRBuilder<> &B) const {
+  return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(0));
 }
 
 Value *Writer::isNotJustSlow(IRBuilder<> &B) const {

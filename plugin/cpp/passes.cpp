@@ -99,8 +99,9 @@ extern "C" void cov_register_passes(void *pass_builder, const CovPassCallbacks *
     addLoom(MPM, COV_LOOM_EARLY);
   };
   auto Lower = [=](ModulePassManager &MPM, OptimizationLevel) {
-    MPM.addPass(covsched::LowerPass(Callbacks, Callbacks.from_environment(COV_LOWER)));
+    // Loom first: only its slow paths keep the markers of recording.
     addLoom(MPM, COV_LOOM_LATE);
+    MPM.addPass(covsched::LowerPass(Callbacks, Callbacks.from_environment(COV_LOWER)));
   };
   Builder.registerPipelineStartEPCallback(Instrument);
   Builder.registerOptimizerLastEPCallback(Lower);

@@ -244,7 +244,7 @@ pub unsafe fn derived_depth() -> c_int {
 
 /// Whether anybody wants to know the calls that a thread is in.
 #[inline(always)]
-fn keeps_stack() -> bool {
+pub fn keeps_stack() -> bool {
     exports::is_recording() || exports::is_barrier()
 }
 

@@ -7,7 +7,7 @@
 
 use crate::enforce::{self, Refusal};
 use crate::options::{self, Mode, Options};
-use crate::{clock, delay, epoch, exports, hook, interpose, loom, meta, not_covered, process, sys, threads};
+use crate::{clock, delay, epoch, exports, hook, interpose, loom, markers, meta, not_covered, process, sys, threads};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 use covsched_core::ProgramId;
@@ -97,6 +97,9 @@ unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char, enviro
     if !threads::start() || !process::start() {
         meta::note_lost_records();
         return complain(&["no thread key or fork handler to be had; the hooks do nothing"]);
+    }
+    if markers::keeps_stack() {
+        loom::stay_slow();
     }
     // SAFETY: as above.
     unsafe { exports::set_active(true) };

@@ -7,7 +7,7 @@
 //!
 //! # Functions
 //! Each function has a byte, 0 in normal operation: [`SWITCH_SLOW`] sends it to its slow path, [`SWITCH_WAIT`] says that
-//! an update is under way. [`SWITCH_SLOW`] changes only while no thread is running (or in a test mode, while no
+//! an update is under way, [`SWITCH_FENCES`] that the kernel has no `membarrier`. [`SWITCH_SLOW`] changes only while no thread is running (or in a test mode, while no
 //! filter is installed); the slow path is always right, the fast path only while the bit is not set.
 //!
 //! # Locations
@@ -19,17 +19,19 @@
 //! entry of a function that code outside may call:
 //!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place)
 //! entry, if it is a place to pause:                     entry, if not:
-//!     cmpb $0, byte(F) ; jne cold                           testb $1, byte(F) ; jne slow
+//!     testb $3, byte(F) ; jne cold                          testb $1, byte(F) ; jne slow
 //! cold: call covsched_loom_check(location) ; jmp slow   (always right; the fast path would have to keep its arguments)
-//! back edge, fast:   cmpb $0, byte(F) ; jne cold        back edge, slow: cmpb $1, byte(F) ; jne cold
+//! back edge, fast:   testb $3, byte(F) ; jne cold       back edge, slow: cmpb $1, byte(F) ; jne cold
 //! call that may block:
 //!     movq $location, %fs:covsched_loom_at
 //!     call read
 //!     movq $1, %fs:covsched_loom_at
+//!     cmpb $0, byte(F) ; jne cold                        cold: call covsched_loom_reacquire(location) ; testb $3, byte(F) ; jne slow
+//! the same on the slow path, and in functions without one:
 //!     cmpb $0, covsched_loom_pending ; jne cold          cold: call covsched_loom_reacquire(location)
-//!     cmpb $0, byte(F) ; jne slow                        (which pauses, if that is what is wanted)
-//! after a call in which the thread may have paused, and where an exception lands:
-//!     cmpb $0, byte(F) ; jne slow
+//! after a call in which the thread may have paused:
+//!     testb $3, byte(F) ; jne slow                       (which pauses, if that is what is wanted)
+//! where an exception lands: as after a call that may block
 //! a loop that does one of these in each iteration has no check on the fast path's back edge
 //! a call of F on F's own fast path, followed by that test:
 //!     call F.again                                       (the fast path alone: the byte was tested on the way here)
@@ -76,8 +78,11 @@ pub const AT_RUNNING: usize = 1;
 
 /// A function's byte: take the slow path.
 pub const SWITCH_SLOW: u8 = 1;
-/// A function's byte: an update wants threads to pause.
+/// A function's byte: an update wants threads to pause. Set in all functions before [`PENDING`] says so, cleared before it no longer does.
 pub const SWITCH_WAIT: u8 = 2;
+/// A function's byte: there is no `membarrier`, so that whoever sets [`AT`] to [`AT_RUNNING`] must call [`REACQUIRE`]. Always set,
+/// or never.
+pub const SWITCH_FENCES: u8 = 4;
 
 /// A location's byte: a thread may stay here during the update.
 pub const LOCATION_SAFE: u8 = 0;

@@ -182,6 +182,8 @@ pub struct FunctionPlan<'m> {
     pub pads: Vec<PlannedPad<'m>>,
     /// Its calls that are not left alone.
     pub calls: Vec<PlannedCall<'m>>,
+    /// Its markers that only a recording needs: the slow path alone has them.
+    pub markers: Vec<Inst<'m>>,
 }
 
 /// Which optimizations are left out.
@@ -288,10 +290,27 @@ impl<'m> Inst<'m> {
         unsafe { raw::cov_loom_call_facts(self.0) & call_facts::SYSTEM_CALL != 0 }
     }
 
-    /// Whether nothing follows this call but the return of its result.
-    pub fn returns_next(self) -> bool {
-        // SAFETY: as in `ir`.
-        unsafe { raw::cov_loom_call_facts(self.0) & call_facts::RETURNS_NEXT != 0 }
+    /// Whether nothing follows this call, but instructions that do not count, and the return of its result.
+    pub fn returns_next(self, counts: impl Fn(Inst<'m>) -> bool) -> bool {
+        use llvm_plugin::inkwell::llvm_sys::core::{
+            LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMIsADbgInfoIntrinsic, LLVMIsAReturnInst,
+        };
+        let mut at = self.0;
+        // SAFETY: as in `ir`; each is an instruction of the same block.
+        unsafe {
+            loop {
+                at = LLVMGetNextInstruction(at);
+                if at.is_null() {
+                    return false;
+                }
+                if !LLVMIsAReturnInst(at).is_null() {
+                    return LLVMGetNumOperands(at) == 0 || LLVMGetOperand(at, 0) == self.0;
+                }
+                if LLVMIsADbgInfoIntrinsic(at).is_null() && counts(Inst(at, PhantomData)) {
+                    return false;
+                }
+            }
+        }
     }
 
     /// The block that it stands in.
@@ -332,6 +351,7 @@ impl<'m> Unit<'m> {
             leave: Text::new(abi::LEAVE),
             running: abi::AT_RUNNING as u64,
             slow: abi::SWITCH_SLOW,
+            wait: abi::SWITCH_WAIT,
             outer_size: size_of::<abi::Outer>() as u32,
             options: asked,
         };
@@ -371,6 +391,7 @@ impl<'m> Unit<'m> {
             .iter()
             .map(|&PlannedPad { pad, location, pauses }| raw::RawPad { pad: pad.0, location, pauses })
             .collect();
+        let markers: Vec<LLVMValueRef> = plan.markers.iter().map(|marker| marker.0).collect();
         let entrance = match plan.entrance {
             Entrance::Inside => 0,
             Entrance::Outside => how::OUTSIDE,
@@ -385,6 +406,8 @@ impl<'m> Unit<'m> {
             check_count: checks.len(),
             pads: pads.as_ptr(),
             pad_count: pads.len(),
+            markers: markers.as_ptr(),
+            marker_count: markers.len(),
             number: plan.number,
             entry_location: plan.entry.unwrap_or(NONE),
             how: entrance | if plan.is_cloned { how::CLONE } else { 0 },

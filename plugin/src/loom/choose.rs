@@ -128,6 +128,7 @@ impl<'m> Plan<'m> {
             })
             .collect();
         let calls = body.calls.iter().filter_map(|call| self.choose_call(call, pausing)).collect();
+        let markers = body.calls.iter().filter(|call| call.is_for_recording).map(|call| call.inst).collect();
         let plan = FunctionPlan {
             function: body.facts.function,
             number,
@@ -137,6 +138,7 @@ impl<'m> Plan<'m> {
             checks,
             pads,
             calls,
+            markers,
         };
         let limit = body.obstacle.map_or("", |(obstacle, _)| obstacle.describe());
         Planned { name: name.clone(), plan, limit }

@@ -1,9 +1,10 @@
 //! What `loom` must know of each function before it chooses.
 
+use crate::instrument::apply::{DERIVED, EPOCH};
 use crate::ir::loom::{BackEdge, Obstacle, Reached};
 use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Module, Target};
 use covsched_core::library;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// What a call means to its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,8 +36,10 @@ pub struct Call<'m> {
     pub callee: String,
     /// It must be followed by its return, or cannot be followed by anything else.
     pub is_bound: bool,
-    /// Nothing follows but the return.
+    /// Nothing follows on the fast path but the return.
     pub returns_next: bool,
+    /// It is a marker that only a recording needs.
+    pub is_for_recording: bool,
 }
 
 /// A function with a body.
@@ -93,13 +96,7 @@ impl<'m> Program<'m> {
                 facts: facts.clone(),
                 reached: facts.function.reached(),
                 obstacle: facts.function.loom_obstacle(),
-                calls: facts
-                    .function
-                    .calls()
-                    .iter()
-                    .filter(|call| call.form != Form::Return)
-                    .map(|call| read_call(call, &places, &by_function))
-                    .collect(),
+                calls: read_calls(facts.function, &places, &by_function),
                 back_edges: facts.function.back_edges(),
                 pads: facts.function.landing_pads(),
             })
@@ -123,10 +120,28 @@ fn untouchable(facts: &FunctionFacts<'_>) -> Option<&'static str> {
     }
 }
 
+fn read_calls<'m>(
+    function: Function<'m>,
+    places: &HashMap<Function<'m>, usize>,
+    all: &HashMap<Function<'m>, &FunctionFacts<'m>>,
+) -> Vec<Call<'m>> {
+    let calls = function.calls();
+    let calls = || calls.iter().filter(|call| call.form != Form::Return);
+    let markers: HashSet<Inst<'m>> =
+        calls().filter(|call| is_for_recording(call)).map(|call| call.inst).collect();
+    calls().map(|call| read_call(call, places, all, &markers)).collect()
+}
+
+fn is_for_recording(call: &CallFacts<'_>) -> bool {
+    let name = call.named.map(|named| named.name()).unwrap_or_default();
+    call.form == Form::Call && DERIVED.iter().chain(&EPOCH).any(|&marker| marker == name)
+}
+
 fn read_call<'m>(
     call: &CallFacts<'m>,
     places: &HashMap<Function<'m>, usize>,
     all: &HashMap<Function<'m>, &FunctionFacts<'m>>,
+    markers: &HashSet<Inst<'m>>,
 ) -> Call<'m> {
     let facts = call.callee.and_then(|function| all.get(&function).copied());
     let callee = call.named.map(|named| named.name()).unwrap_or_default();
@@ -154,7 +169,8 @@ fn read_call<'m>(
         meaning,
         callee,
         is_bound: call.is_bound_to_return || call.form == Form::Callbr,
-        returns_next: call.inst.returns_next(),
+        returns_next: call.form == Form::Call && call.inst.returns_next(|inst| !markers.contains(&inst)),
+        is_for_recording: markers.contains(&call.inst),
     }
 }
 

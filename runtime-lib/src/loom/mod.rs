@@ -56,7 +56,7 @@ use crate::options::LoomOptions;
 use crate::{meta, sys};
 use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, Ordering};
-use covsched_core::loom::abi::Unit;
+use covsched_core::loom::abi::{Unit, SWITCH_FENCES, SWITCH_SLOW};
 use covsched_core::loom::plan;
 use filter::Filter;
 use members::Member;
@@ -136,13 +136,19 @@ pub fn remember_environment(environment: *const *const c_char) {
     ENVIRONMENT.set(environment);
 }
 
+/// At the process's start: all functions stay on their slow paths, which alone have the markers of recordings.
+pub fn stay_slow() {
+    SETTINGS.want_slow();
+    units::begin_with(SWITCH_SLOW);
+}
+
 /// At the process's start: options. What is wrong goes to `complain`.
 pub fn configure(options: &LoomOptions<'_>, complain: impl Fn(&[&str])) {
     SETTINGS.set(options);
     if options.switch != settings::SwitchMode::Fast {
         // Flips are the engine's work.
         if options.switch == settings::SwitchMode::Slow {
-            units::begin_slow();
+            stay_slow();
         } else {
             SETTINGS.want_engine();
         }
@@ -174,6 +180,7 @@ fn start() {
             return;
         }
         if !SETTINGS.has_membarrier() || !sys::register_membarrier() {
+            units::begin_with(SWITCH_FENCES);
             words::PENDING.fetch_or(protocol::FENCES, Ordering::Release);
         }
         net::make_room();

@@ -129,6 +129,11 @@ impl Settings {
         self.has_membarrier.load(Ordering::Relaxed)
     }
 
+    /// Functions are slow, whatever filters say.
+    pub fn want_slow(&self) {
+        self.is_slow.store(true, Ordering::Relaxed);
+    }
+
     /// Whether functions are slow without a filter.
     pub fn is_slow(&self) -> bool {
         self.is_slow.load(Ordering::Relaxed)

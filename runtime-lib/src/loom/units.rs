@@ -147,8 +147,8 @@ struct Units {
     defined: Hashes,
     /// Threads are asked to pause: every function's byte says so.
     is_waiting: bool,
-    /// `loom-switch=slow`: functions begin slow.
-    is_slow: bool,
+    /// Bits that all functions have for good: "slow" for a recording or `loom-switch=slow`, "fences" without membarrier.
+    first_bits: u8,
 }
 
 struct Shelf(UnsafeCell<Units>);
@@ -161,7 +161,7 @@ static UNITS: Shelf = Shelf(UnsafeCell::new(Units {
     known: Array::EMPTY,
     defined: Hashes { base: null_mut(), capacity: 0, count: 0 },
     is_waiting: false,
-    is_slow: false,
+    first_bits: 0,
 }));
 
 fn with_units<R>(body: impl FnOnce(&mut Units) -> R) -> R {
@@ -264,7 +264,7 @@ pub fn unregister(first: *const Unit, after: *const Unit, mut body: impl FnMut(&
 impl Units {
     /// Units from `old` on are new.
     unsafe fn resolve(&mut self, old: usize) -> bool {
-        let (is_waiting, is_slow) = (self.is_waiting, self.is_slow);
+        let byte = self.first_bits | if self.is_waiting { SWITCH_WAIT } else { 0 };
         let Units { known, defined, .. } = self;
         let known = known.as_slice();
         // SAFETY: registered units: their arrays are there; so below.
@@ -275,7 +275,6 @@ impl Units {
             }
             for unit in known[old..].iter().map(Known::get) {
                 atomics(unit.defined, unit.defined_count).iter().for_each(|&hash| defined.insert(hash));
-                let byte = if is_slow { SWITCH_SLOW } else { 0 } | if is_waiting { SWITCH_WAIT } else { 0 };
                 if byte != 0 {
                     functions(unit).iter().for_each(|function| function.store(byte, Ordering::Relaxed));
                 }
@@ -337,7 +336,7 @@ pub fn set_waiting(is_waiting: bool) {
             let old = byte.load(Ordering::Relaxed);
             let new = if is_waiting { old | SWITCH_WAIT } else { old & !SWITCH_WAIT };
             if new != old {
-                byte.store(new, Ordering::Relaxed);
+                byte.store(new, Ordering::Release);
             }
         }
     });
@@ -352,16 +351,16 @@ pub fn set_slow(mut is_slow: impl FnMut(&Unit, usize) -> bool) {
                 let old = byte.load(Ordering::Relaxed);
                 let new = if is_slow(unit, number) { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
                 if new != old {
-                    byte.store(new, Ordering::Relaxed);
+                    byte.store(new, Ordering::Release);
                 }
             }
         }
     });
 }
 
-/// `loom-switch=slow`: units that register are slow.
-pub fn begin_slow() {
-    with_units(|units| units.is_slow = true);
+/// Functions of units that register have these bits.
+pub fn begin_with(bits: u8) {
+    with_units(|units| units.first_bits |= bits);
 }
 
 /// Before a fork.

@@ -27,7 +27,8 @@ use latch::{Latch, Sleeper, Taken, Wake};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-use protocol::{Member, Shared, ALONE, FENCES, GO_ON, RUNNING, UPDATE};
+use covsched_core::loom::abi::{SWITCH_FENCES, SWITCH_WAIT};
+use protocol::{Member, Shared, ALONE, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
 use sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 
 /// All sleepers of a model.
@@ -61,6 +62,8 @@ const HOLDING: usize = 102;
 
 struct World {
     pending: AtomicU8,
+    /// A function's, but for "slow".
+    byte: AtomicU8,
     generation: AtomicU32,
     futex: Futex,
     /// What an update changes and running threads read.
@@ -71,6 +74,7 @@ impl World {
     fn new(mode: u8) -> Self {
         World {
             pending: AtomicU8::new(mode),
+            byte: AtomicU8::new(if mode & FENCES != 0 { SWITCH_FENCES } else { 0 }),
             generation: AtomicU32::new(0),
             futex: Futex::new(),
             code: UnsafeCell::new(0),
@@ -147,18 +151,33 @@ impl Member for Worker {
 /// What instrumented code does after a call: its fence is the kernel's, or that of the cold path.
 fn come_back(world: &World, worker: &Worker, location: usize) {
     if world.pending.load(Ordering::Relaxed) & FENCES != 0 {
+        assert_ne!(world.byte.load(Ordering::Relaxed), 0);
         protocol::reacquire(world, worker, location);
         return;
     }
     worker.at.store(RUNNING, Ordering::Relaxed);
     fence(Ordering::SeqCst);
-    if world.pending.load(Ordering::Acquire) != 0 {
+    if world.byte.load(Ordering::Acquire) != 0 {
         protocol::pause(world, worker, location);
     }
 }
 
-fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
+/// Which bit is set in the functions' bytes, and then asked for.
+fn request(world: &World, bit: u8) {
+    world.byte.store(world.byte.load(Ordering::Relaxed) | SWITCH_WAIT, Ordering::Release);
     world.request(bit, 0);
+}
+
+/// The same backwards.
+fn resume(world: &World, bit: u8) {
+    if world.pending.load(Ordering::Relaxed) & PAUSE & !bit == 0 {
+        world.byte.store(world.byte.load(Ordering::Relaxed) & !SWITCH_WAIT, Ordering::Release);
+    }
+    world.change(0, bit);
+}
+
+fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
+    request(world, bit);
     let is_away = |worker: &Arc<Worker>| match bit {
         ALONE => protocol::released_at(&**worker).is_some(),
         _ => worker.is_away(),
@@ -167,7 +186,7 @@ fn update(world: &World, workers: &[Arc<Worker>], bit: u8) {
         thread::yield_now();
     }
     world.write();
-    world.change(0, bit);
+    resume(world, bit);
 }
 
 fn model(preemptions: usize, body: impl Fn() + Sync + Send + 'static) {
@@ -268,7 +287,7 @@ fn unsafe_ground_is_left_before_the_update() {
 /// As [`update`]; who holds something may go on for as long as somebody is in the way.
 fn update_with_locks(world: &World, workers: &[Arc<Worker>]) {
     let is_away = |worker: &Arc<Worker>| worker.is_away();
-    world.request(UPDATE, 0);
+    request(world, UPDATE);
     while !workers.iter().all(is_away) {
         world.change(GO_ON, 0);
         while !workers.iter().all(is_away) {
@@ -277,7 +296,7 @@ fn update_with_locks(world: &World, workers: &[Arc<Worker>]) {
         world.request(UPDATE, GO_ON);
     }
     world.write();
-    world.change(0, UPDATE | GO_ON);
+    resume(world, UPDATE | GO_ON);
 }
 
 #[test]
@@ -293,14 +312,14 @@ fn who_was_let_go_is_seen_to_run() {
                     protocol::release(&*worker, SAFE);
                 }
             });
-            world.request(UPDATE, 0);
+            request(&world, UPDATE);
             world.change(GO_ON, 0);
             world.request(UPDATE, GO_ON);
             while !worker.is_away() {
                 thread::yield_now();
             }
             world.write();
-            world.change(0, UPDATE);
+            resume(&world, UPDATE);
             thread.join().unwrap();
             assert_eq!(world.read(), 1);
         });

@@ -17,6 +17,7 @@ pub(crate) struct RawAbi {
     pub(crate) leave: Text,
     pub(crate) running: u64,
     pub(crate) slow: u8,
+    pub(crate) wait: u8,
     pub(crate) outer_size: u32,
     pub(crate) options: u32,
 }
@@ -39,7 +40,6 @@ pub(crate) mod facts {
 /// Bits that `cov_loom_call_facts` gives.
 pub(crate) mod call_facts {
     pub(crate) const SYSTEM_CALL: u8 = 1 << 0;
-    pub(crate) const RETURNS_NEXT: u8 = 1 << 1;
 }
 
 /// Bits of [`RawFunctionPlan::how`].
@@ -101,6 +101,8 @@ pub(crate) struct RawFunctionPlan {
     pub(crate) check_count: usize,
     pub(crate) pads: *const RawPad,
     pub(crate) pad_count: usize,
+    pub(crate) markers: *const LLVMValueRef,
+    pub(crate) marker_count: usize,
     pub(crate) number: u32,
     pub(crate) entry_location: u32,
     pub(crate) how: u8,
