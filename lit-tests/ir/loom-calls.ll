@@ -1,6 +1,6 @@
 ; What becomes of calls: a thread is released where it may block, the switch is tested where it may have paused, and
 ; everything else is left alone.
-; RUN: %opt -load-pass-plugin=%plugin -passes='loom,verify' -S %s | %FileCheck %s
+; RUN: %opt -load-pass-plugin=%plugin -passes='loom<no-direct>,verify' -S %s | %FileCheck %s
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
 

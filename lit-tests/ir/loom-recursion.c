@@ -6,7 +6,7 @@
 // RUN: %opt -load-pass-plugin=%plugin -passes='loom<no-filter-byte>,verify' -S %t.ll | %FileCheck --check-prefix=NONE %s
 // NONE-NOT: .again(
 
-// CHECK-LABEL: define dso_local i32 @depth(
+// CHECK-LABEL: define hidden i32 @depth.in.{{[0-9a-f]+}}(
 // CHECK: load volatile i8, ptr @covsched.loom.functions
 // CHECK: call {{.*}}i32 @depth.again(
 // CHECK: load volatile i8, ptr @covsched.loom.functions
@@ -24,7 +24,7 @@ int depth(struct tree *of) {
 }
 
 // Where a computed goto leads is a place in one function.
-// CHECK-LABEL: define dso_local i32 @jumps(
+// CHECK-LABEL: define hidden i32 @jumps.in.{{[0-9a-f]+}}(
 // CHECK-NOT: .again(
 // CHECK: {{^[}]$}}
 int jumps(int n) {
@@ -41,7 +41,7 @@ end:
 // The slow path goes through the entry.
 // CHECK-LABEL: define internal {{.*}}@depth.slow(
 // CHECK-NOT: .again(
-// CHECK: call i32 @depth(
+// CHECK: call i32 @depth.in.{{[0-9a-f]+}}(ptr nest poison, ptr
 // CHECK-NOT: .again(
 // CHECK: {{^[}]$}}
 

@@ -8,9 +8,9 @@ struct record {
 void other(void);
 long choose(void);
 
-// CHECK-LABEL: define dso_local void @straight(
+// CHECK-LABEL: define hidden void @straight.in.{{[0-9a-f]+}}(ptr nest %0, ptr
 // CHECK-NOT: phi
-// CHECK-COUNT-4: tail call fastcc void @straight.slow(ptr %0, i32 {{[0-9]}}), !dbg
+// CHECK-COUNT-4: tail call fastcc void @straight.slow(ptr %1, i32 {{[0-9]}}){{.*}}, !dbg
 // CHECK: {{^}}}
 void straight(struct record *record) {
   other();
@@ -22,9 +22,9 @@ void straight(struct record *record) {
 }
 
 // What takes longer to make crosses.
-// CHECK-LABEL: define dso_local void @called(
-// CHECK: tail call fastcc void @called.slow(ptr %0, i64 poison, i32 0), !dbg
-// CHECK: tail call fastcc void @called.slow(ptr %0, i64 %{{.*}}, i32 1), !dbg
+// CHECK-LABEL: define hidden void @called.in.{{[0-9a-f]+}}(ptr nest %0, ptr
+// CHECK: tail call fastcc void @called.slow(ptr %1, i64 poison, i32 0){{.*}}, !dbg
+// CHECK: tail call fastcc void @called.slow(ptr %1, i64 %{{.*}}, i32 1){{.*}}, !dbg
 // CHECK: {{^}}}
 void called(struct record *record) {
   long number = choose();
@@ -33,7 +33,7 @@ void called(struct record *record) {
 }
 
 // Where the slow path goes back to the fast one's loop, it is made there: there are phis in that loop's header alone.
-// CHECK-LABEL: define dso_local void @looped(
+// CHECK-LABEL: define hidden void @looped.in.{{[0-9a-f]+}}(
 // CHECK: phi ptr {{.*}}%back
 // CHECK-NOT: phi ptr
 // CHECK: {{^}}}

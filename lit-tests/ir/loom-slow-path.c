@@ -12,14 +12,17 @@
 // NONE-NOT: covsched_loom
 
 // CHECK-LABEL: define dso_local i32 @count(
+// CHECK: musttail call i32 @count.outside(
+// CHECK: tail call i32 @count.in.[[H:[0-9a-f]+]](ptr nest poison, ptr noundef %0, i32 noundef %1)
+// CHECK-LABEL: define hidden i32 @count.in.{{[0-9a-f]+}}(ptr nest %0, ptr noundef %1, i32 noundef %2)
+// CHECK-NOT: @covsched_loom_at
 // CHECK: load volatile i8, ptr @covsched.loom.functions
 // CHECK: check:
 // CHECK-NEXT: %[[B:.*]] = load volatile i8, ptr @covsched.loom.functions
 // CHECK-NEXT: %[[BB:.*]] = and i8 %[[B]], 3
 // CHECK-NEXT: icmp ne i8 %[[BB]], 0
-// CHECK: musttail call i32 @count.outside(
 // CHECK: cross:
-// CHECK-NEXT: call {{.*}}@count.slow(ptr %0, i32 %1, {{.*}}poison{{.*}}i32 0), !dbg
+// CHECK-NEXT: call {{.*}}@count.slow(ptr %1, i32 %2, {{.*}}poison{{.*}}i32 0){{.*}}, !dbg
 // CHECK-NOT: @covsched_loom_slot
 int count(volatile int *p, int n) {
   int s = 0;
@@ -30,14 +33,13 @@ int count(volatile int *p, int n) {
   return s;
 }
 
-// CHECK-LABEL: define dso_local i32 @few(
+// CHECK-LABEL: define hidden i32 @few.in.{{[0-9a-f]+}}(
 // CHECK-NOT: @covsched_loom_check
-// CHECK: musttail call i32 @few.outside(
-// CHECK: tail call fastcc i32 @few.slow(ptr %0, i32 0), !dbg
-// ALL-LABEL: define dso_local i32 @few(
+// CHECK: tail call fastcc i32 @few.slow(ptr %1, i32 0){{.*}}, !dbg
+// ALL-LABEL: define hidden i32 @few.in.{{[0-9a-f]+}}(
 // ALL: @covsched_loom_check
 // ALL: define
-// ONE-LABEL: define dso_local i32 @few(
+// ONE-LABEL: define hidden i32 @few.in.{{[0-9a-f]+}}(
 // ONE-NOT: .slow
 // ONE: call preserve_allcc void @covsched_loom_slot(
 // ONE: define
@@ -50,7 +52,7 @@ int few(volatile int *p) {
 
 // A function that may come back to itself pauses at its entry; what only the return follows is followed by no test.
 // The slow path pauses.
-// CHECK-LABEL: define dso_local i32 @again(
+// CHECK-LABEL: define hidden i32 @again.in.{{[0-9a-f]+}}(
 // CHECK-NOT: @covsched_loom_check
 // CHECK: {{^[}]$}}
 __attribute__((noinline)) int again(int n, int (*f)(int)) {

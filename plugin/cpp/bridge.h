@@ -495,6 +495,7 @@ enum CovLoomOptions : uint32_t {
   COV_LOOM_NO_CLONING = 1 << 0,     // slots stand in the only copy
   COV_LOOM_NO_FILTER_BYTE = 1 << 1, // checks and re-acquires always call the runtime
   COV_LOOM_NO_INLINE = 1 << 2,      // tests and stores are functions of their own
+  COV_LOOM_NO_DIRECT = 1 << 3,      // other units' functions are called by name, each between a release and a re-acquire
 };
 
 /// What instrumented code and the runtime share: core's `loom::abi`.
@@ -579,6 +580,7 @@ struct CovLoomCall {
   uint32_t location;
   uint32_t cell;
   CovLoomCallKind kind;
+  bool returns_next;          // nothing follows on the fast path but the return
 };
 
 struct CovLoomCheck {

@@ -24,6 +24,12 @@ struct Cloned {
   llvm::SmallVector<llvm::CallBase *, 2> Itself; // calls of F in it that are followed by a test
 };
 
+/// A call on a fast path of a function that another unit may define.
+struct DirectCall {
+  llvm::CallBase *Call;
+  uint32_t Location, Cell;
+};
+
 }  // namespace covsched::loom
 
 /// A unit in the making: what its code names.
@@ -41,6 +47,11 @@ struct CovLoom {
   std::vector<llvm::CallInst *> SlotCalls;
   /// Functions with a slow path.
   std::vector<covsched::loom::Cloned> Cloned;
+  /// See loom_direct.cpp: calls, and functions that get an entry of their own.
+  std::vector<covsched::loom::DirectCall> DirectCalls;
+  std::vector<llvm::Function *> Entered;
+  /// The code is an executable's.
+  bool InExecutable;
 
   CovLoom(llvm::Module &M, const CovLoomAbi &Abi);
   llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, Number); }
@@ -48,6 +59,7 @@ struct CovLoom {
   llvm::Constant *slotCell(uint32_t Number) const { return at(Slots, uint64_t(Number) * 8); }
   llvm::Constant *callCell(uint32_t Number) const { return at(Calls, uint64_t(Number) * 8); }
   bool has(uint32_t Option) const { return (Abi.options & Option) != 0; }
+  bool isDirect() const { return !has(COV_LOOM_NO_DIRECT | COV_LOOM_NO_INLINE | COV_LOOM_NO_FILTER_BYTE); }
 
 private:
   static llvm::Constant *at(llvm::GlobalVariable *Array, uint64_t Offset);
@@ -148,6 +160,17 @@ void skipEntryTests(const Cloned &Of);
 
 /// Debug info for a function with code of another one: that one's is inlined there.
 void describeAsInlined(llvm::Function &New, llvm::DISubprogram &Program);
+
+/// Whether a call of a function that another unit may define can be made without a release around it.
+bool canCallDirectly(const CovLoom &Unit, const llvm::CallBase &Call);
+/// On such a call, until it is made so: where its thread is meanwhile.
+void setDirectLocation(llvm::CallBase &Call, uint32_t Location);
+/// Makes the unit's `DirectCalls` so.
+void callDirectly(CovLoom &Unit);
+/// Whether a function that code outside may call can have an entry for that alone.
+bool canHaveEntry(const CovLoom &Unit, const llvm::Function &F);
+/// Makes that entry of it, and another function of its code.
+void makeEntry(CovLoom &Unit, llvm::Function &F);
 
 /// F.outside: enters, calls, leaves.
 llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);

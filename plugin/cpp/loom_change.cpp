@@ -44,6 +44,8 @@ struct Place {
   BasicBlock *Header = nullptr; // of the loop; where the slow copy may go back to the fast one
   Instruction *Call = nullptr;
   uint32_t Cell = COV_LOOM_NONE;
+  bool IsDirect = false; // the fast copy's call releases nothing
+  bool Returns = false;  // nothing follows in the fast copy but the return
 };
 
 class Change {
@@ -190,12 +192,21 @@ private:
       P.Releases = Given.kind != COV_LOOM_TEST;
       if (Given.kind == COV_LOOM_RELEASE || Given.kind == COV_LOOM_RELEASE_CELL)
         P.Call = Call;
-      if (Given.kind == COV_LOOM_RELEASE_CELL)
+      if (Given.kind == COV_LOOM_RELEASE_CELL) {
         P.Cell = Given.cell;
+        P.IsDirect = canCallDirectly(Unit, *Call);
+        P.Returns = Given.returns_next;
+      }
       if (auto *Invoke = dyn_cast<InvokeInst>(Call))
         P.Block = splitEdges(Invoke->getParent(), Invoke->getNormalDest(), "after");
       else if (!isa<UnreachableInst>(Call->getNextNode()))
         P.Block = splitAt(Call->getNextNode(), "after");
+      if (P.IsDirect) {
+        Unit.DirectCalls.push_back({Call, P.Location, P.Cell});
+        // Who describes the only copy sees no release.
+        if (!IsCloned)
+          setDirectLocation(*Call, P.Location);
+      }
       // Control may not come back; the thread is released all the same.
       if (P.Block || P.Call)
         Places.push_back(P);
@@ -342,7 +353,7 @@ private:
     // A cross edge's phis are copied while the block still leads there directly.
     BasicBlock *ToSlow = nullptr;
     if (IsCloned) {
-      if (!P.InSlowOnly) {
+      if (!P.InSlowOnly && !(P.IsDirect && P.Returns)) {
         ToSlow = newSlow("cross", *Lines, Lines->out(P.Block));
         cross(ToSlow, P.Block, slowOf(Next));
       }
@@ -386,8 +397,8 @@ private:
     bool IsLanding = P.What == Place::Kind::Landing;
     if (P.InSlowOnly && !IsSlow)
       Other = nullptr;
-    bool Pauses = P.Pauses && (IsSlow || !P.InSlowOnly);
-    if (!P.Releases && !Pauses && !Other)
+    bool Pauses = P.Pauses && (IsSlow || !P.InSlowOnly), Releases = P.Releases && (IsSlow || !P.IsDirect);
+    if (!Releases && !Pauses && !Other)
       return;
     BasicBlock *Next = Block->getSingleSuccessor();
     MDNode *LoopId = Block->getTerminator()->getMetadata(LLVMContext::MD_loop);
@@ -397,12 +408,12 @@ private:
     IRBuilder<> B(Block);
     bool IsInline = !Unit.has(COV_LOOM_NO_INLINE);
     // In a function with a byte one test is enough: while anything is pending, the byte says so too.
-    bool InOne = P.Releases && Other && !Pauses && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE);
+    bool InOne = Releases && Other && !Pauses && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE);
     if (InOne) {
       Write.setRunning(B);
-    } else if (P.Releases && !IsInline) {
+    } else if (Releases && !IsInline) {
       Write.callRetake(B, P.Location);
-    } else if (P.Releases) {
+    } else if (Releases) {
       Write.setRunning(B);
       BasicBlock *Cold = add("pending"), *Again = add("again");
       Write.unlikely(B, Write.isPending(B), Cold, Again);
@@ -466,7 +477,7 @@ private:
       if (!P.Call)
         continue;
       for (bool IsSlow : {false, true}) {
-        if (IsSlow && !IsCloned)
+        if (IsSlow ? !IsCloned : P.IsDirect)
           continue;
         IRBuilder<> B(IsSlow ? cast<Instruction>(Map[P.Call]) : P.Call);
         B.SetCurrentDebugLocation(DebugLoc());
@@ -492,6 +503,8 @@ private:
       Write.call(B, Unit.Enter, {Record});
       B.CreateBr(Inside);
       B.SetInsertPoint(Inside);
+    } else if (Plan.how & COV_LOOM_OUTSIDE && canHaveEntry(Unit, F)) {
+      Unit.Entered.push_back(&F);
     } else if (Plan.how & COV_LOOM_OUTSIDE) {
       BasicBlock *Outside = newBlock("outside"), *Inside = BasicBlock::Create(Context, "inside", &F, Body);
       NotSlow.insert(Inside);

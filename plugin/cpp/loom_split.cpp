@@ -39,8 +39,12 @@ namespace {
 
 /// More values than this at more places than that are not worth it.
 constexpr size_t MostValues = 48, MostPassed = 4096;
-/// How many integers and pointers, and how many others, are returned in registers on every machine, besides the code.
-constexpr unsigned IntegerRegisters = 2, OtherRegisters = 2;
+/// How many integers and pointers, and how many others, are returned in registers, besides the code: on every machine, and by x86_regcallcc
+/// in those that a call need not keep.
+struct Registers {
+  unsigned Integers, Others;
+};
+constexpr Registers Everywhere = {2, 2}, OfRegCall = {6, 8};
 /// How many integers and pointers the usual convention of x86-64 has registers for.
 constexpr unsigned MostIntegers = 6;
 
@@ -306,21 +310,25 @@ private:
     return Of->isPointerTy() || (Of->isIntegerTy() && Of->getIntegerBitWidth() <= 64);
   }
 
+  /// What x86_regcallcc passes and returns in registers.
+  static bool isPlain(const Type *Of) {
+    return isInteger(Of) || Of->isFloatTy() || Of->isDoubleTy() || (Of->isVectorTy() && Of->getPrimitiveSizeInBits() == 128);
+  }
+
+  bool hasRegCall() const {
+    Triple Target(F.getParent()->getTargetTriple());
+    return Target.getArch() == Triple::x86_64 && !Target.isOSWindows();
+  }
+
   /// The one with the most registers: what does not fit into them needs room in F's frame, which F makes at each call. But a
   /// call in F's place needs F's own convention.
   CallingConv::ID callingConvention() const {
-    auto isPlain = [](const Type *Of) {
-      return isInteger(Of) || Of->isFloatTy() || Of->isDoubleTy() || (Of->isVectorTy() && Of->getPrimitiveSizeInBits() == 128);
-    };
     ArrayRef<Type *> Params = New->getFunctionType()->params();
     Type *Result = New->getReturnType();
     ArrayRef<Type *> Given = Result->isStructTy() ? cast<StructType>(Result)->elements() : ArrayRef(Result);
-    bool IsPlain = all_of(Params, isPlain) && (Result->isVoidTy() || all_of(Given, isPlain));
+    bool ArePlain = all_of(Params, isPlain) && (Result->isVoidTy() || all_of(Given, isPlain));
     bool InPlace = !GivenType && count_if(Params, isInteger) <= MostIntegers;
-    Triple Target(F.getParent()->getTargetTriple());
-    if (Target.getArch() == Triple::x86_64 && !Target.isOSWindows() && IsPlain && !InPlace)
-      return CallingConv::X86_RegCall;
-    return CallingConv::Fast;
+    return hasRegCall() && ArePlain && !InPlace ? CallingConv::X86_RegCall : CallingConv::Fast;
   }
 
   /// Decides which field each value is given back in.
@@ -355,7 +363,9 @@ private:
       ++(isInteger(Field) ? Integers : Others);
       InMemory |= Field->isAggregateType();
     }
-    InMemory |= Integers > IntegerRegisters || Others > OtherRegisters;
+    bool ArePlain = all_of(Fields, isPlain) && all_of(Values, [](const auto &Value) { return isPlain(Value.first->getType()); });
+    Registers There = hasRegCall() && ArePlain ? OfRegCall : Everywhere;
+    InMemory |= Integers > There.Integers || Others > There.Others;
   }
 
   /// A value more, which is needed from `At` on and on the ways there.

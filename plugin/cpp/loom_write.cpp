@@ -16,6 +16,10 @@ using namespace llvm;
 using namespace covsched::loom;
 using covsched::str;
 
+static bool isForExecutable(const Module &M) {
+  return M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
+}
+
 static GlobalVariable *declareVariable(Module &M, CovText Name, Type *Type, bool IsThreadLocal) {
   if (GlobalValue *Known = M.getNamedValue(str(Name))) {
     auto *G = dyn_cast<GlobalVariable>(Known);
@@ -23,7 +27,7 @@ static GlobalVariable *declareVariable(Module &M, CovText Name, Type *Type, bool
   }
   // The runtime is in the executable, so that code of the executable knows where its variables are, and other code
   // needs no call to find its thread-locals.
-  bool InExecutable = M.getPICLevel() == PICLevel::NotPIC || M.getPIELevel() != PIELevel::Default;
+  bool InExecutable = isForExecutable(M);
   auto Model = InExecutable ? GlobalValue::LocalExecTLSModel : GlobalValue::InitialExecTLSModel;
   auto *G = new GlobalVariable(M, Type, false, GlobalValue::ExternalLinkage, nullptr, str(Name), nullptr,
                                IsThreadLocal ? Model : GlobalValue::NotThreadLocal);
@@ -71,7 +75,8 @@ CovLoom::CovLoom(Module &M, const CovLoomAbi &Abi)
       Slot(declareHook(M, Abi.slot, 2, true)), Enter(declareHook(M, Abi.enter, 1, false)),
       HandlerEnter(declareHook(M, Abi.handler_enter, 1, false)), Leave(declareHook(M, Abi.leave, 1, false)),
       Functions(declareArray(M, "covsched.loom.functions")), Locations(declareArray(M, "covsched.loom.locations")),
-      Slots(declareArray(M, "covsched.loom.slots")), Calls(declareArray(M, "covsched.loom.calls")) {}
+      Slots(declareArray(M, "covsched.loom.slots")), Calls(declareArray(M, "covsched.loom.calls")),
+      InExecutable(isForExecutable(M)) {}
 
 Constant *CovLoom::at(GlobalVariable *Array, uint64_t Offset) {
   LLVMContext &Context = Array->getContext();
@@ -299,9 +304,12 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
     for (const char *Kind : {"covsched.from", "covsched.available"})
       Slot->setMetadata(Kind, nullptr);
   // Everything that describes the slow paths is in place.
+  callDirectly(*unit);
   for (const Cloned &C : unit->Cloned)
     if (splitSlowPath(*C.F))
       skipEntryTests(C);
+  for (Function *F : unit->Entered)
+    makeEntry(*unit, *F);
   if (!unit->Cloned.empty())
     keepColdBlocksOutOfLoops();
   uint32_t Locations = facts->locations + unit->SlotCount;

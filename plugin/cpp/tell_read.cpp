@@ -20,6 +20,7 @@
 #include "tell.h"
 #include "tell_access.h"
 #include "tell_path.h"
+#include "tell_shape.h"
 #include "shared.h"
 
 using namespace llvm;
@@ -211,17 +212,20 @@ private:
     // What is not released there and calls nothing.
     if (Call->isInlineAsm() && At.Number == COV_TELL_NONE)
       return;
+    Release Here = At;
+    if (MDNode *Known = Call->getMetadata(covsched::LoomLocation))
+      Here = {static_cast<uint32_t>(mdconst::extract<ConstantInt>(Known->getOperand(0))->getZExtValue()), false};
     CovTellItem Item = {};
     Item.kind = COV_TELL_CALL;
     Item.access = COV_TELL_CALLS;
     Item.inst = wrap(&I);
     Item.place = wrap(I.getDebugLoc().get());
-    Item.number = At.Number;
+    Item.number = Here.Number;
     Item.callee = text(Name);
     Item.address = covsched::AccessFinder::calleeHash(Name);
     bool MayUnwind = !Call->doesNotThrow() && !F.doesNotThrow() && !isa<InvokeInst>(Call);
     Item.flags = (Call->doesNotReturn() ? COV_TELL_ENDS : 0) | (MayUnwind ? COV_TELL_MAY_UNWIND : 0) |
-                 (Call->isInlineAsm() ? COV_TELL_ASM : 0) | (At.IsCell ? COV_TELL_CELL : 0) |
+                 (Call->isInlineAsm() ? COV_TELL_ASM : 0) | (Here.IsCell ? COV_TELL_CELL : 0) |
                  (Call->hasFnAttr(Attribute::ReturnsTwice) ? COV_TELL_TWICE : 0);
     Items.push_back(Item);
   }
@@ -300,6 +304,10 @@ std::string shapeOf(const Type *Result, ArrayRef<Type *> Parameters, bool Variad
 
 }  // namespace
 
+std::string covsched::shapeOf(const FunctionType &Type) {
+  return ::shapeOf(Type.getReturnType(), Type.params(), Type.isVarArg());
+}
+
 extern "C" {
 
 void cov_tell_read(LLVMValueRef function, bool lines, bool (*forgets)(CovText),
@@ -335,8 +343,7 @@ void cov_tell_chain(LLVMMetadataRef place, void (*visit)(void *, const CovTellLi
 void cov_tell_shapes(LLVMValueRef call_or_function, void (*take)(void *, CovText), void *context) {
   auto Give = [&](std::string Text) { take(context, text(Text)); };
   if (auto *F = dyn_cast<Function>(unwrap(call_or_function))) {
-    FunctionType *Type = F->getFunctionType();
-    Give(shapeOf(Type->getReturnType(), Type->params(), Type->isVarArg()));
+    Give(covsched::shapeOf(*F->getFunctionType()));
     return;
   }
   auto &Call = *unwrap<CallBase>(call_or_function);

@@ -81,6 +81,8 @@ pub struct LoomOptions {
     pub no_filter_byte: bool,
     /// `no-inline`: tests and stores are functions that the code calls.
     pub no_inline: bool,
+    /// `no-direct`: functions of other units are called by name, each between a release and a re-acquire.
+    pub no_direct: bool,
     /// `all-loops`: every iteration of every loop has a check.
     pub all_loops: bool,
     /// `verbose`: one line a unit that counts what was done and limits.
@@ -88,8 +90,16 @@ pub struct LoomOptions {
 }
 
 impl LoomOptions {
-    const FLAGS: &'static [&'static str] =
-        &["precise", "no-variables", "no-cloning", "no-filter-byte", "no-inline", "all-loops", "verbose"];
+    const FLAGS: &'static [&'static str] = &[
+        "precise",
+        "no-variables",
+        "no-cloning",
+        "no-filter-byte",
+        "no-inline",
+        "no-direct",
+        "all-loops",
+        "verbose",
+    ];
 
     fn set(&mut self, flag: &str) {
         match flag {
@@ -98,6 +108,7 @@ impl LoomOptions {
             "no-cloning" => self.no_cloning = true,
             "no-filter-byte" => self.no_filter_byte = true,
             "no-inline" => self.no_inline = true,
+            "no-direct" => self.no_direct = true,
             "all-loops" => self.all_loops = true,
             _ => self.verbose = true,
         }

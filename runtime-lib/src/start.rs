@@ -7,7 +7,9 @@
 
 use crate::enforce::{self, Refusal};
 use crate::options::{self, Mode, Options};
-use crate::{clock, delay, epoch, exports, hook, interpose, loom, markers, meta, not_covered, process, sys, threads};
+use crate::{
+    clock, delay, epoch, exports, hook, interpose, loom, markers, meta, not_covered, process, sys, threads,
+};
 use core::ffi::{c_char, c_int, c_ulong, CStr};
 use covsched_core::site::program_id;
 use covsched_core::ProgramId;

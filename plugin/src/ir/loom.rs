@@ -4,7 +4,7 @@ use super::bridge::loom::{self as raw, call_facts, facts, how, options};
 use super::bridge::{lent, Text};
 use super::{optional, Function, Inst, Module};
 use covsched_core::loom::abi;
-use llvm_plugin::inkwell::llvm_sys::prelude::LLVMValueRef;
+use llvm_plugin::inkwell::llvm_sys::prelude::{LLVMBasicBlockRef, LLVMValueRef};
 use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::mem::size_of;
@@ -122,6 +122,8 @@ pub struct PlannedCall<'m> {
     pub treatment: Treatment,
     /// Where a thread is while it runs; unused by [`Treatment::Test`].
     pub location: u32,
+    /// Nothing follows on the fast path but the return.
+    pub returns_next: bool,
 }
 
 /// A check on a back edge.
@@ -195,6 +197,8 @@ pub struct Without {
     pub filter_byte: bool,
     /// Tests and stores are functions of their own.
     pub inlining: bool,
+    /// Functions of other units are called by name.
+    pub direct: bool,
 }
 
 /// What a unit's descriptor says besides its arrays.
@@ -290,26 +294,41 @@ impl<'m> Inst<'m> {
         unsafe { raw::cov_loom_call_facts(self.0) & call_facts::SYSTEM_CALL != 0 }
     }
 
-    /// Whether nothing follows this call, but instructions that do not count, and the return of its result.
+    /// Whether nothing follows this call, but instructions that do not count, and the return of its result: in its own block, or in one
+    /// that returns what comes from several.
     pub fn returns_next(self, counts: impl Fn(Inst<'m>) -> bool) -> bool {
         use llvm_plugin::inkwell::llvm_sys::core::{
-            LLVMGetNextInstruction, LLVMGetNumOperands, LLVMGetOperand, LLVMIsADbgInfoIntrinsic, LLVMIsAReturnInst,
+            LLVMGetFirstInstruction, LLVMGetInstructionParent, LLVMGetNextInstruction, LLVMGetNumOperands,
+            LLVMGetNumSuccessors, LLVMGetOperand, LLVMGetSuccessor, LLVMIsABranchInst,
+            LLVMIsADbgInfoIntrinsic, LLVMIsAPHINode, LLVMIsAReturnInst,
         };
-        let mut at = self.0;
-        // SAFETY: as in `ir`; each is an instruction of the same block.
+        // SAFETY: as in `ir`; all are instructions of this function.
         unsafe {
-            loop {
-                at = LLVMGetNextInstruction(at);
-                if at.is_null() {
-                    return false;
+            // The next that counts: here, and behind the jump that ends the block.
+            let next = |mut at: LLVMValueRef| {
+                while !at.is_null()
+                    && (!LLVMIsADbgInfoIntrinsic(at).is_null() || !counts(Inst(at, PhantomData)))
+                {
+                    at = LLVMGetNextInstruction(at);
                 }
-                if !LLVMIsAReturnInst(at).is_null() {
-                    return LLVMGetNumOperands(at) == 0 || LLVMGetOperand(at, 0) == self.0;
+                at
+            };
+            let (mut at, mut result) = (next(LLVMGetNextInstruction(self.0)), self.0);
+            if !at.is_null() && !LLVMIsABranchInst(at).is_null() && LLVMGetNumSuccessors(at) == 1 {
+                let from = LLVMGetInstructionParent(at);
+                at = LLVMGetFirstInstruction(LLVMGetSuccessor(at, 0));
+                if !LLVMIsAPHINode(at).is_null() {
+                    if incoming(at, from) != Some(self.0) {
+                        return false;
+                    }
+                    result = at;
+                    at = LLVMGetNextInstruction(at);
                 }
-                if LLVMIsADbgInfoIntrinsic(at).is_null() && counts(Inst(at, PhantomData)) {
-                    return false;
-                }
+                at = next(at);
             }
+            !at.is_null()
+                && !LLVMIsAReturnInst(at).is_null()
+                && (LLVMGetNumOperands(at) == 0 || LLVMGetOperand(at, 0) == result)
         }
     }
 
@@ -318,6 +337,22 @@ impl<'m> Inst<'m> {
         use llvm_plugin::inkwell::llvm_sys::core::{LLVMBasicBlockAsValue, LLVMGetInstructionParent};
         // SAFETY: as in `ir`.
         Block(unsafe { LLVMBasicBlockAsValue(LLVMGetInstructionParent(self.0)) }, PhantomData)
+    }
+}
+
+/// What a phi is if control comes from a block.
+///
+/// # Safety
+/// A phi and a block of the same function.
+unsafe fn incoming(phi: LLVMValueRef, from: LLVMBasicBlockRef) -> Option<LLVMValueRef> {
+    use llvm_plugin::inkwell::llvm_sys::core::{
+        LLVMCountIncoming, LLVMGetIncomingBlock, LLVMGetIncomingValue,
+    };
+    // SAFETY: by the contract, and as in `ir`.
+    unsafe {
+        (0..LLVMCountIncoming(phi))
+            .find(|&number| LLVMGetIncomingBlock(phi, number) == from)
+            .map(|number| LLVMGetIncomingValue(phi, number))
     }
 }
 
@@ -339,6 +374,9 @@ impl<'m> Unit<'m> {
         }
         if without.inlining {
             asked |= options::NO_INLINE;
+        }
+        if without.direct {
+            asked |= options::NO_DIRECT;
         }
         let shared = raw::RawAbi {
             at: Text::new(abi::AT),
@@ -372,7 +410,8 @@ impl<'m> Unit<'m> {
                     Treatment::ReleaseByCell(cell) => (2, cell),
                     Treatment::Lands => (3, NONE),
                 };
-                raw::RawCall { call: call.call.0, location: call.location, cell, kind }
+                let returns_next = call.returns_next;
+                raw::RawCall { call: call.call.0, location: call.location, cell, kind, returns_next }
             })
             .collect();
         let checks: Vec<raw::RawCheck> = plan

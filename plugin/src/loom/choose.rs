@@ -172,7 +172,7 @@ impl<'m> Plan<'m> {
             }
             Meaning::Own(_) | Meaning::Indirect | Meaning::CallsBack | Meaning::Nothing => return None,
         };
-        Some(PlannedCall { call: call.inst, treatment, location })
+        Some(PlannedCall { call: call.inst, treatment, location, returns_next: call.returns_next })
     }
 
     /// Counts, in words.

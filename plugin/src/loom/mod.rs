@@ -42,6 +42,7 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
         cloning: options.no_cloning,
         filter_byte: options.no_filter_byte,
         inlining: options.no_inline,
+        direct: options.no_direct,
     };
     let Some(mut unit) = Unit::new(module, without) else {
         module.report(

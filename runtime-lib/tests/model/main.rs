@@ -21,13 +21,13 @@ mod sync {
     pub use loom::sync::atomic::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 }
 
+use covsched_core::loom::abi::{SWITCH_FENCES, SWITCH_WAIT};
 use fraction::{Fraction, Moved, Semaphore};
 use heir::{Claim, Claimant, Heir};
 use latch::{Latch, Sleeper, Taken, Wake};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-use covsched_core::loom::abi::{SWITCH_FENCES, SWITCH_WAIT};
 use protocol::{Member, Shared, ALONE, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
 use sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 

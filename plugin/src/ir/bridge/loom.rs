@@ -27,6 +27,7 @@ pub(crate) mod options {
     pub(crate) const NO_CLONING: u32 = 1 << 0;
     pub(crate) const NO_FILTER_BYTE: u32 = 1 << 1;
     pub(crate) const NO_INLINE: u32 = 1 << 2;
+    pub(crate) const NO_DIRECT: u32 = 1 << 3;
 }
 
 /// Bits that `cov_loom_facts` gives.
@@ -71,6 +72,7 @@ pub(crate) struct RawCall {
     pub(crate) location: u32,
     pub(crate) cell: u32,
     pub(crate) kind: u8,
+    pub(crate) returns_next: bool,
 }
 
 /// As `CovLoomCheck`.
