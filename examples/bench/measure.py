@@ -34,8 +34,8 @@ INSTALL = pathlib.Path(os.environ.get("COVSCHED_INSTALL") or ROOT / "target" / "
 COVSCHED = INSTALL / "bin" / "covsched"
 PLUGIN = INSTALL / "lib" / "covsched" / "libcovsched.so"
 
-# Size: for the time. Small: for the instruction counts, with 1 thread, fifty times slower. Long: in place of `size` where nothing is
-# recorded, if that would be too short to tell a per cent from what a program pays once.
+# Name: of a file, or of a folder with several. Size: for the time. Small: for the instruction counts, with 1 thread, fifty times
+# slower. Long: in place of `size` where nothing is recorded, if that would be too short to tell a per cent from what a program pays once.
 Program = collections.namedtuple("Program", "name size small long", defaults=(None,))
 PROGRAMS = [
     Program("matmul", 1024, 192),
@@ -49,6 +49,8 @@ PROGRAMS = [
     Program("lock100ns", 200000, 30000, long=1000000),
 ]
 STARTUP = Program("startup", 1, 1)
+# The opposite of a kernel: calls of small functions from file to file. With loom only, and beside the targets.
+INTERPRETER = Program("interpreter", 1500, 12)
 
 # Build: which executable. Options: what COVSCHED_OPTIONS says, LOG standing for an empty folder. Order: the one to
 # enforce, by `covsched run`.
@@ -63,6 +65,7 @@ EPOCHS = [
 # The same executable twice tells how much of a ratio is noise.
 AGAIN, XRAY, IDLE = Mode("native again", "native"), Mode("XRay, unpatched", "xray"), Mode("loom idle", "loom")
 LOOM = [NATIVE, AGAIN, XRAY, IDLE]
+LOOM_INTERPRETER = [NATIVE, AGAIN, XRAY, Mode("covsched cc, off", "covsched"), IDLE]
 # Another build each: without an optimization of the pass.
 LOOM_WITHOUT = [Mode(name, f"loom-{flag}") for name, flag in loom_cost.WITHOUT.items()]
 LOOM_FILTERS = [Mode("rare line", "loom", "filter='PLANS.rare.plan'"), Mode("often", "loom", "filter='PLANS.often.plan'")]
@@ -90,10 +93,15 @@ COMPILERS = {
 }
 
 
-def build(program, work, modes):
-    source, flags = HERE / f"{program.name}.c", ["-O2", "-pthread", "-lm"]
+def sources(program):
+    folder = HERE / program.name
+    return sorted(folder.glob("*.c")) if folder.is_dir() else [HERE / f"{program.name}.c"]
+
+
+def build(program, work, modes, flags=report.FLAGS):
     for name in {mode.build for mode in modes} | {"native"}:
-        subprocess.run([*COMPILERS[name], source, *flags, "-o", work / f"{program.name}.{name}"], check=True)
+        app = work / f"{program.name}.{name}"
+        subprocess.run([*COMPILERS[name], *flags, *sources(program), "-pthread", "-lm", "-o", app], check=True)
 
 
 def record(program, work, threads):
@@ -178,12 +186,16 @@ def measure_instructions(program, work, modes):
     counts = {}
     for mode in modes:
         if not mode.order and "barrier" not in mode.name and mode is not AGAIN:
-            _, _, errors = run(program, mode, work, program.small, 1, valgrind)
+            # Valgrind 3.19 stops at some of clang's debug information (DWARF 5).
+            stripped = mode._replace(build=f"{mode.build}.stripped")
+            apps = [work / f"{program.name}.{one.build}" for one in (mode, stripped)]
+            subprocess.run(["objcopy", "--strip-debug", *apps], check=True)
+            _, _, errors = run(program, stripped, work, program.small, 1, valgrind)
             counts[mode.name] = int(re.search(r"Collected : (\d+)", errors).group(1))
     return counts
 
 
-def measure(programs, modes, others, options):
+def measure(programs, modes, others, options, flags=report.FLAGS):
     """{threads: {program: {mode: seconds}}} and {program: {mode: instructions}}. `others`: the modes that are measured
     with other numbers of threads as well."""
     times, counts = collections.defaultdict(dict), {}
@@ -191,7 +203,7 @@ def measure(programs, modes, others, options):
         work = pathlib.Path(folder)
         for program in programs:
             print(f"measuring {program.name}", file=sys.stderr, flush=True)
-            build(program, work, [*modes, *others])
+            build(program, work, [*modes, *others], flags)
             times[THREADS][program.name] = measure_time(program, work, modes, THREADS, options.repetitions)
             for threads in OTHER_THREADS if others and options.other_repetitions else ():
                 taken = measure_time(program, work, [NATIVE, *others], threads, options.other_repetitions)
@@ -205,30 +217,42 @@ def measure_startup(repetitions):
     """{mode: seconds} of a program that does nothing."""
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
-        build(STARTUP, work, LOOM)
+        build(STARTUP, work, LOOM, loom_cost.FLAGS)
         return measure_time(STARTUP, work, LOOM, THREADS, repetitions)
 
 
-def measure_loom(programs, options):
+def measure_kernels(programs, options):
     """What execution filters cost: the kernels, without optimizations of the pass, and with filters; then a server."""
     programs = [program._replace(size=program.long or program.size) for program in programs]
-    times, counts = measure(programs, LOOM, [XRAY, IDLE], options)
+    times, counts = measure(programs, LOOM, [XRAY, IDLE], options, loom_cost.FLAGS)
     startup = measure_startup(10 * options.repetitions)
     few = argparse.Namespace(repetitions=options.other_repetitions, other_repetitions=0, no_instructions=options.no_instructions)
-    without = measure(programs, [NATIVE, IDLE, *LOOM_WITHOUT], [], few) if options.other_repetitions else None
+    modes = [NATIVE, IDLE, *LOOM_WITHOUT]
+    without = measure(programs, modes, [], few, loom_cost.FLAGS) if options.other_repetitions else None
     filtered = {}
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
         for program in programs:
             if program.name in loom_cost.FILTERED and options.other_repetitions:
                 print(f"measuring {program.name} with filters", file=sys.stderr, flush=True)
-                build(program, work, [NATIVE, IDLE])
+                build(program, work, [NATIVE, IDLE], loom_cost.FLAGS)
                 loom_cost.make_plans(COVSCHED, HERE, program.name, work)
                 modes = [NATIVE, IDLE, *LOOM_FILTERS]
                 filtered[program.name] = measure_time(program, work, modes, THREADS, options.other_repetitions)
     server = None if options.only else loom_cost.measure_server(COVSCHED, INSTALL, options.server_repetitions)
+    return loom_cost.Kernels(times, counts, startup, without, filtered, server)
+
+
+def measure_loom(programs, options):
+    """The report. Of the programs the interpreter has a section of its own."""
+    kernels = [program for program in programs if program != INTERPRETER]
+    measured = measure_kernels(kernels, options) if kernels else None
+    interpreter = None
+    if INTERPRETER in programs:
+        times, counts = measure([INTERPRETER], LOOM_INTERPRETER, [], options, loom_cost.FLAGS)
+        interpreter = loom_cost.Interpreter(times[THREADS][INTERPRETER.name], counts.get(INTERPRETER.name))
     names = report.Modes([mode.name for mode in LOOM], [XRAY.name, IDLE.name], THREADS)
-    return loom_cost.write(names, times, counts, startup, without, filtered, server, ROOT)
+    return loom_cost.write(names, measured, interpreter, ROOT)
 
 
 def publish(file, text, options):
@@ -271,8 +295,9 @@ def main():
             points_to = specialize_data.measure_points_to(PLUGIN, options.bitcode)
             publish("benchmarks-data.md", specialize_data.write(rows, points_to, ROOT), options)
             is_done = True
-    if options.part in (None, "loom") and programs:
-        publish("benchmarks-loom.md", measure_loom(programs, options), options)
+    with_loom = [p for p in [*PROGRAMS, INTERPRETER] if options.only in (None, p.name)]
+    if options.part in (None, "loom") and with_loom:
+        publish("benchmarks-loom.md", measure_loom(with_loom, options), options)
         is_done = True
     if not is_done:
         sys.exit(f"no program {options.only}")

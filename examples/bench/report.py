@@ -11,6 +11,9 @@ import figures
 # What DESIGN.md section 9 asks for: mode -> (geometric mean, worst case), None where it names none.
 TARGETS = {"off": (1.01, 1.05), "recording": (1.05, None), "enforce hb": (1.05, 1.25), "loom idle": (1.01, 1.04)}
 
+# Of all builds, where a report does not name others.
+FLAGS = ["-O2"]
+
 # The names of the modes, native first; those that enforce; how many threads the main table has.
 Modes = collections.namedtuple("Modes", "all enforcing threads")
 
@@ -72,7 +75,7 @@ def geometric_means(ratios, mode):
     return [figures.geomean(one) for one in zip(*(modes[mode] for modes in ratios.values()))]
 
 
-def head(modes, times, root):
+def head(modes, times, root, flags=FLAGS):
     """What every report begins with, and the ratios."""
     repetitions = len(next(iter(times.values()))["native"])
     return [
@@ -80,7 +83,7 @@ def head(modes, times, root):
         "",
         *machine(root),
         f"- {repetitions} repetitions of each program in each mode, interleaved; ratio to the native run of the same",
-        f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; all builds with -O2",
+        f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; all builds with {' '.join(flags)}",
         "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
     ]
 
