@@ -13,7 +13,7 @@
 // In debug info F is inlined in F.slow: so lines, scopes and variables stay as they are.
 //
 // Limits: functions stay whole whose slow path needs its own frame: dynamic allocas, va_start, calls that must be tail calls,
-// frame addresses; and those with very many values at very many places.
+// frame addresses, handlers of exceptions by their types; and those with very many values at very many places.
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -48,9 +48,19 @@ constexpr Registers Everywhere = {2, 2}, OfRegCall = {6, 8};
 /// How many integers and pointers the usual convention of x86-64 has registers for.
 constexpr unsigned MostIntegers = 6;
 
+/// What a landing pad gives for a type is a number in its own function's table: in another function it means another type.
+bool choosesByType(const LandingPadInst &Pad) {
+  for (unsigned I = 0; I < Pad.getNumClauses(); ++I)
+    if (Pad.isFilter(I) || !isa<ConstantPointerNull>(Pad.getClause(I)->stripPointerCasts()))
+      return true;
+  return false;
+}
+
 bool needsItsFrame(const Instruction &I) {
   if (isa<AllocaInst>(I) || I.getType()->isTokenTy())
     return true;
+  if (auto *Pad = dyn_cast<LandingPadInst>(&I))
+    return choosesByType(*Pad);
   auto *Call = dyn_cast<CallBase>(&I);
   if (!Call)
     return false;
