@@ -6,6 +6,8 @@
 // ```
 // The test stands at the entry, or behind branches from there: where nothing has happened yet that may not happen twice, and on the
 // ways that come to a marker only. So a short way through F pays nothing.
+//
+// Tables with the addresses of labels (computed gotos) are copied with the function. In debug info F is inlined in F.recorded.
 
 #include <optional>
 
