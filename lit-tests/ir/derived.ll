@@ -120,7 +120,7 @@ define void @jumps_back(ptr %env) {
   ret void
 }
 
-; CHECK: attributes #[[NOMERGE]] = { nomerge }
+; CHECK: attributes #[[NOMERGE]] = { nomerge "call-inline-cost"="0" }
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @puts(ptr)
 declare void @unknown(ptr)

@@ -45,6 +45,9 @@ enum CovFunctionFlags : uint32_t {
   COV_VARIADIC = 1 << 12,
   COV_EXACT = 1 << 13,         // a body that no other unit's copy can take the place of
   COV_RESOLVER = 1 << 14,      // chooses what an ifunc is: runs while the program is still being relocated
+  COV_TESTED = 1 << 15,        // cov_make_versions did it: hands over to its recorded version
+  COV_PLAIN = 1 << 16,         // the same, but only plain versions call it: never runs in a recording
+  COV_RECORDED = 1 << 17,      // the recorded version of another function
 };
 
 struct CovFunction {
@@ -216,6 +219,39 @@ void cov_add_registration(LLVMModuleRef module, CovText section, LLVMValueRef ho
 void cov_gather_allocas(LLVMValueRef function);
 /// `call` becomes `if (*active == only) [unlikely] call`, and its result 0 otherwise; `only` 0 means any value but 0.
 void cov_guard_call(LLVMValueRef call, LLVMValueRef active, uint8_t only);
+
+// --- Versions -----------------------------------------------------------------------------------------------
+
+/// Why a function keeps a test around each marker.
+enum CovVersionObstacle : uint8_t {
+  COV_VERSION_POSSIBLE,
+  COV_VERSION_TARGET,          // of which it is not known that every call can be a jump
+  COV_VERSION_LOOM,            // has versions of its own
+  COV_VERSION_ELSEWHERE,       // only here to be inlined
+  COV_VERSION_VARIADIC,        // handing over would save all registers
+  COV_VERSION_SPECIAL,         // naked, a coroutine, traced at entry and exit; parameters that cannot be handed over
+  COV_VERSION_OPTNONE,         // to be debugged, not to be fast
+  COV_VERSION_SIZE,            // optimized for size
+  COV_VERSION_GROUP,           // what is linked with it is not the same in every copy
+  COV_VERSION_BLOCK_ADDRESS,   // of a label is seen outside
+  COV_VERSION_NODUPLICATE,     // or convergent
+  COV_VERSION_RARE,            // few calls of it come to a marker
+};
+
+CovVersionObstacle cov_version_obstacle(LLVMValueRef function, const LLVMValueRef *markers, size_t count);
+/// Whether all uses of a function are calls in this module, by its own type.
+bool cov_is_only_called(LLVMValueRef function);
+/// Whether a call of the function comes to this body or to one that does the same.
+bool cov_binds_here(LLVMValueRef function);
+/// Makes F.recorded, a copy of the function as it is, and takes the markers out of F. If `active` is not null,
+/// F begins with `if (*active == only) return F.recorded(arguments)`. Returns F.recorded.
+LLVMValueRef cov_make_versions(LLVMValueRef function, const LLVMValueRef *markers, size_t count,
+                               LLVMValueRef active, uint8_t only);
+/// Puts recorded versions in the place of the others, which are gone: the module is again as it was, but for debug info.
+/// False if there are none.
+bool cov_join_versions(LLVMModuleRef module);
+/// A call of `from` becomes one of `to`; false if it calls something else, or as something else.
+bool cov_redirect(LLVMValueRef call, LLVMValueRef from, LLVMValueRef to);
 
 // --- Taking the place of functions --------------------------------------------------------------------------
 

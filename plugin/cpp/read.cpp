@@ -47,6 +47,10 @@ static uint32_t functionFlags(const Function &F) {
   set(F.isVarArg(), COV_VARIADIC);
   set(F.hasExactDefinition(), COV_EXACT);
   set(any_of(F.users(), [](const User *Who) { return isa<GlobalIFunc>(Who); }), COV_RESOLVER);
+  StringRef Version = F.getFnAttribute(covsched::VersionAttribute).getValueAsString();
+  set(Version == "tested", COV_TESTED);
+  set(Version == "plain", COV_PLAIN);
+  set(Version == "recorded", COV_RECORDED);
   FunctionType *Type = F.getFunctionType();
   if (!F.isVarArg() && Type->getNumParams() == 1 && Type->getParamType(0)->isPointerTy()) {
     llvm::Type *Result = Type->getReturnType();

@@ -26,6 +26,9 @@ constexpr const char *InstrumentedAttribute = "covsched-instrumented";
 /// The call attribute of guarded markers. Attributes outlive copying and linking; metadata may not.
 constexpr const char *GuardedAttribute = "covsched-guarded";
 
+/// The function attribute of versions: see COV_TESTED, COV_PLAIN and COV_RECORDED, whose names are its values.
+constexpr const char *VersionAttribute = "covsched-version";
+
 bool isInstrumented(const llvm::Function &F);
 /// The first instruction of the entry block behind its allocas and, in unoptimized code, the stores of parameters into them.
 llvm::Instruction *afterParameters(llvm::Function &F);

@@ -45,7 +45,7 @@ type Told = Result<Pass, ParameterError>;
 fn raw_pass(pass: &Pass) -> u8 {
     match pass {
         Pass::Instrument(_) => 1,
-        Pass::Lower => 2,
+        Pass::Lower { .. } => 2,
         Pass::PrintSites => 3,
         Pass::EpochMarkers(_) => 4,
         Pass::SyncUnroll(_) => 5,
@@ -98,8 +98,9 @@ extern "C" fn parse_pass(text: Text, parameters: *mut *mut c_void) -> u8 {
 }
 
 extern "C" fn pass_from_environment(pass: u8) -> *mut c_void {
-    let told = if pass == raw_pass(&Pass::Lower) {
-        Ok(Pass::Lower)
+    let told = if pass == raw_pass(&Pass::Lower { verbose: false }) {
+        // What is wrong with the environment is reported when `covsched-instrument` runs.
+        Ok(Pass::Lower { verbose: environment().is_ok_and(|asked| asked.lower_verbose) })
     } else {
         environment().map(|asked| Pass::Instrument(asked.instrument))
     };
@@ -140,7 +141,7 @@ extern "C" fn run_pass(_: u8, parameters: *const c_void, module: LLVMModuleRef) 
             let is_prepared = specialize::optimizer::prepare(module);
             instrument::instrument(module, *options) || is_prepared
         }
-        Ok(Pass::Lower) => instrument::lower::lower(module),
+        Ok(Pass::Lower { verbose }) => instrument::lower::lower(module, *verbose),
         Ok(Pass::PrintSites) => {
             instrument::print::print_sites(module);
             false

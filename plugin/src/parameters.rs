@@ -121,7 +121,10 @@ pub enum Pass {
     /// `covsched-instrument`.
     Instrument(InstrumentOptions),
     /// `covsched-lower`.
-    Lower,
+    Lower {
+        /// Says what it does.
+        verbose: bool,
+    },
     /// `print<covsched-sites>`.
     PrintSites,
     /// `epoch-markers`.
@@ -154,6 +157,8 @@ pub struct Asked {
     pub instrument: InstrumentOptions,
     /// What `loom` takes; `None` if it is not asked for.
     pub loom: Option<LoomOptions>,
+    /// Whether `covsched-lower` says what it does.
+    pub lower_verbose: bool,
 }
 
 /// What is wrong with a pass's parameters.
@@ -252,10 +257,12 @@ pub fn parse(text: &str) -> Result<Option<Pass>, ParameterError> {
         return Ok(Some(Pass::Instrument(options)));
     }
     if let Some(parameters) = parameters_of(text, LOWER)? {
+        let mut verbose = false;
         for parameter in parameters {
-            flag(LOWER, parameter, &[])?;
+            flag(LOWER, parameter, &["verbose"])?;
+            verbose = true;
         }
-        return Ok(Some(Pass::Lower));
+        return Ok(Some(Pass::Lower { verbose }));
     }
     if let Some(parameters) = parameters_of(text, EPOCH_MARKERS)? {
         let mut options = EpochOptions::default();
@@ -420,7 +427,7 @@ pub fn parse_environment(text: &str) -> Result<Asked, ParameterError> {
     for element in text.split(',').map(str::trim).filter(|element| !element.is_empty()) {
         match parse(element)? {
             Some(Pass::Instrument(given)) => asked.instrument = given,
-            Some(Pass::Lower) => {}
+            Some(Pass::Lower { verbose }) => asked.lower_verbose = verbose,
             Some(Pass::Loom(given)) => asked.loom = Some(given),
             Some(pass @ (Pass::EpochMarkers(_) | Pass::SyncUnroll(_))) => asked.before.push(pass),
             Some(
@@ -502,7 +509,8 @@ mod tests {
         assert_eq!(parse("covsched-instrument<>"), instrument(false, false));
         assert_eq!(parse("covsched-instrument<no-bitcode>"), instrument(true, false));
         assert_eq!(parse("covsched-instrument<no-bitcode;verbose>"), instrument(true, true));
-        assert_eq!(parse("covsched-lower"), Ok(Some(Pass::Lower)));
+        assert_eq!(parse("covsched-lower"), Ok(Some(Pass::Lower { verbose: false })));
+        assert_eq!(parse("covsched-lower<verbose>"), Ok(Some(Pass::Lower { verbose: true })));
         assert_eq!(parse("print<covsched-sites>"), Ok(Some(Pass::PrintSites)));
         assert_eq!(parse("print<covsched-loom>"), Ok(Some(Pass::PrintLoom)));
     }
@@ -519,7 +527,7 @@ mod tests {
         let error = parse("covsched-instrument<no-bitcod>").unwrap_err().to_string();
         assert_eq!(error, "covsched-instrument: unknown parameter 'no-bitcod'; known: no-bitcode, verbose");
         let error = parse("covsched-lower<fast>").unwrap_err().to_string();
-        assert_eq!(error, "covsched-lower: unknown parameter 'fast': it takes none");
+        assert_eq!(error, "covsched-lower: unknown parameter 'fast'; known: verbose");
         let error = parse("covsched-instrument<verbose=1>").unwrap_err().to_string();
         assert_eq!(error, "covsched-instrument: parameter 'verbose' takes no value");
         assert_eq!(
@@ -580,15 +588,14 @@ mod tests {
         let instrument = InstrumentOptions { no_bitcode: true, verbose: false };
         assert_eq!(
             parse_environment("covsched-instrument<no-bitcode>, covsched-lower"),
-            Ok(Asked { before: vec![], instrument, loom: None })
+            Ok(Asked { instrument, ..Asked::default() })
         );
         let unroll = UnrollOptions { factor: 4, whole_program: false, verbose: false };
         assert_eq!(
             parse_environment("sync-unroll<factor=4>,epoch-markers"),
             Ok(Asked {
                 before: vec![Pass::SyncUnroll(unroll), Pass::EpochMarkers(EpochOptions::default())],
-                instrument: InstrumentOptions::default(),
-                loom: None,
+                ..Asked::default()
             })
         );
         let precise = LoomOptions { precise: true, ..LoomOptions::default() };

@@ -4,9 +4,11 @@
 //! it may come to a true one: the callee reaches one through the module's call graph, or is not known well enough
 //! (external and not in core's `library`, replaceable at link time, called through a pointer).
 //!
+//! Of a module that was lowered, what a recording runs counts: see [`in_recordings`].
+//!
 //! One pass over the instructions and one over the call graph's edges: linear in the module.
 
-use crate::ir::{CallFacts, Form, Function, FunctionFacts, Global, Module, Target};
+use crate::ir::{CallFacts, Form, Function, FunctionFacts, Global, Module, Target, Version};
 use covsched_core::hooks::{Hook, CXX_HOOKS, HOOKS, MARKERS};
 use covsched_core::library;
 use std::collections::HashMap;
@@ -56,7 +58,7 @@ impl<'m> Calls<'m> {
             .functions()
             .into_iter()
             .map(|facts| {
-                let calls = if facts.has_body() { facts.function.calls() } else { Vec::new() };
+                let calls = if facts.has_body() { in_recordings(&facts) } else { Vec::new() };
                 let meaning = meaning_alone(&facts, &hooks);
                 Body { facts, calls, meaning }
             })
@@ -123,6 +125,21 @@ impl<'m> Calls<'m> {
             }
         }
     }
+}
+
+/// A function's calls and returns, without those of code that `covsched-lower` made for other runs: its markers are
+/// elsewhere.
+fn in_recordings<'m>(facts: &FunctionFacts<'m>) -> Vec<CallFacts<'m>> {
+    let mut calls = facts.function.calls();
+    match facts.version() {
+        Some(Version::Tested) => {
+            let reached = facts.function.flow().reached_calls();
+            calls.retain(|call| call.form == Form::Return || reached.contains(&call.inst));
+        }
+        Some(Version::Plain) => calls.clear(),
+        Some(Version::Recorded) | None => {}
+    }
+    calls
 }
 
 /// Attributes or the table of library calls say "never", whatever a body (that is here to be inlined) calls.

@@ -15,7 +15,8 @@
 //! - by `llvm.coro.resume` or `llvm.coro.destroy`: every coroutine of the module, somewhere in its middle, and in the
 //!   open world unknown code.
 //!
-//! In a module that is lowered already, the tests around markers are taken to lead to them: epochs are there when they do.
+//! In a module that is lowered already, the tests around markers are taken to lead to them, and those at a function's
+//! entry to its recorded version: epochs are there when they do. What never runs then has no steps.
 //!
 //! Blocks that cannot be reached, also those behind a call that never returns, have no steps and no successors.
 //!
@@ -29,7 +30,7 @@ use super::program::{
 use crate::analysis::calls::{Body, Calls, EPOCH_MARKERS};
 use crate::analysis::threads::is_std_thread_run;
 use crate::ir::flow::{End, FlowFacts, Place};
-use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Module, Target};
+use crate::ir::{CallFacts, Form, Function, FunctionFacts, Inst, Module, Target, Version};
 use crate::parameters::EpochOptions;
 use crate::report::limits::Limit;
 use covsched_core::hooks::{Effect, Op, CXX_HOOKS, HOOKS, MARKERS};
@@ -331,7 +332,8 @@ fn flow_of<'m>(
         blocks.push(Block { steps, next, leaves: leaves.filter(|_| !stops) });
     }
     join_guards(facts, &mut blocks);
-    let reached = reachable(&blocks);
+    let never_runs = body.facts.version() == Some(Version::Plain);
+    let reached = if never_runs { vec![false; blocks.len()] } else { reachable(&blocks) };
     for (block, _) in blocks.iter_mut().zip(&reached).filter(|(_, &reached)| !reached) {
         *block = Block::default();
     }

@@ -16,8 +16,8 @@
 //!
 //! This runs at the very start of the pipeline, since later passes merge, inline and drop calls. Hook calls are
 //! `nomerge` and neither `noduplicate` nor `convergent`: a copied call is the same site. At the end of the
-//! pipeline [`lower`] puts an inline test of one byte around the calls of the markers, so that a program that is not
-//! recorded pays a load and a branch.
+//! pipeline [`lower`] puts the markers that only a recording needs into versions of their functions, and an inline test of
+//! one byte around the others, so that a program that is not recorded pays a load and a branch a function.
 
 pub mod apply;
 pub mod lower;

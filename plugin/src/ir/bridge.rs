@@ -79,6 +79,9 @@ pub(crate) mod function_flags {
     pub(crate) const VARIADIC: u32 = 1 << 12;
     pub(crate) const EXACT: u32 = 1 << 13;
     pub(crate) const RESOLVER: u32 = 1 << 14;
+    pub(crate) const TESTED: u32 = 1 << 15;
+    pub(crate) const PLAIN: u32 = 1 << 16;
+    pub(crate) const RECORDED: u32 = 1 << 17;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.
@@ -547,6 +550,23 @@ extern "C" {
     );
     pub(crate) fn cov_gather_allocas(function: LLVMValueRef);
     pub(crate) fn cov_guard_call(call: LLVMValueRef, active: LLVMValueRef, only: u8);
+
+    pub(crate) fn cov_version_obstacle(
+        function: LLVMValueRef,
+        markers: *const LLVMValueRef,
+        count: usize,
+    ) -> u8;
+    pub(crate) fn cov_is_only_called(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_binds_here(function: LLVMValueRef) -> bool;
+    pub(crate) fn cov_make_versions(
+        function: LLVMValueRef,
+        markers: *const LLVMValueRef,
+        count: usize,
+        active: LLVMValueRef,
+        only: u8,
+    ) -> LLVMValueRef;
+    pub(crate) fn cov_join_versions(module: LLVMModuleRef) -> bool;
+    pub(crate) fn cov_redirect(call: LLVMValueRef, from: LLVMValueRef, to: LLVMValueRef) -> bool;
 
     pub(crate) fn cov_forward(function: LLVMValueRef, to: LLVMValueRef);
     pub(crate) fn cov_drop_if_unused(function: LLVMValueRef) -> bool;

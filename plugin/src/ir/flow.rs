@@ -5,6 +5,7 @@ use super::bridge::{self, lent, Text};
 use super::{optional, Form, Function, Inst, Location};
 use crate::analysis::threads::{creates_or_joins, starts_thread};
 use llvm_plugin::inkwell::llvm_sys::prelude::LLVMMetadataRef;
+use std::collections::HashSet;
 use std::ffi::c_void;
 use std::marker::PhantomData;
 
@@ -77,6 +78,21 @@ pub struct FlowFacts<'m> {
     pub loops: Vec<LoopFacts<'m>>,
     /// The outermost cycles that can be entered at several blocks.
     pub irreducible: Vec<IrreducibleFacts>,
+}
+
+impl<'m> FlowFacts<'m> {
+    /// The calls in blocks that can be reached, with all markers wanted.
+    pub fn reached_calls(&self) -> HashSet<Inst<'m>> {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut work = vec![0];
+        while let Some(number) = work.pop() {
+            if !std::mem::replace(&mut reached[number as usize], true) {
+                work.extend(&self.blocks[number as usize].next);
+            }
+        }
+        let blocks = self.blocks.iter().zip(reached).filter(|(_, is_reached)| *is_reached);
+        blocks.flat_map(|(block, _)| block.calls.iter().copied()).collect()
+    }
 }
 
 extern "C" fn take_block(context: *mut c_void, raw: *const bridge::RawBlock) {

@@ -16,6 +16,7 @@ pub mod tell;
 #[cfg(test)]
 mod testing;
 pub mod unroll;
+pub mod versions;
 
 use bridge::{collect_bytes, function_flags, inst_flags, Text};
 pub use bridge::{Form, Severity, Target};
@@ -26,6 +27,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 use std::num::NonZeroU8;
 use std::ptr::{null, null_mut};
+pub use versions::Version;
 
 /// A module that a pass was given.
 #[derive(Clone, Copy)]
@@ -156,6 +158,16 @@ impl FunctionFacts<'_> {
     /// Declared with `...`.
     pub fn is_variadic(&self) -> bool {
         self.has(function_flags::VARIADIC)
+    }
+
+    /// Which version of itself it is, once `covsched-lower` made several.
+    pub fn version(&self) -> Option<Version> {
+        match () {
+            () if self.has(function_flags::TESTED) => Some(Version::Tested),
+            () if self.has(function_flags::PLAIN) => Some(Version::Plain),
+            () if self.has(function_flags::RECORDED) => Some(Version::Recorded),
+            () => None,
+        }
     }
 }
 

@@ -77,6 +77,8 @@ pub fn specialize(
         };
     }
     fits::check(schedule, &tables, options.program)?;
+    // Of a module that was lowered, what a recording runs.
+    module.join_versions();
     let defined: HashSet<String> =
         module.functions().into_iter().filter(|facts| facts.has_body()).map(|facts| facts.name).collect();
     if let Some(name) = options.data.summaries.all_names().find(|&name| !defined.contains(name)) {
