@@ -157,11 +157,10 @@ uint8_t cov_loom_facts(LLVMValueRef function) {
   if (IsHandler && (Type->getNumParams() == 1 || (Type->getNumParams() == 3 && Type->getParamType(1)->isPointerTy() &&
                                                   Type->getParamType(2)->isPointerTy())))
     Facts |= COV_LOOM_HANDLER_TYPE;
-  bool Forwards = !F.isVarArg();
-  // AddressSanitizer looks after a copy of what is passed in memory, which no call in the function's place can pass on.
-  bool IsCopied = F.hasFnAttribute(Attribute::SanitizeAddress);
+  // AddressSanitizer makes frames in which no call can take the function's place.
+  bool Forwards = !F.isVarArg() && !F.hasFnAttribute(Attribute::SanitizeAddress);
   for (const Argument &A : F.args())
-    Forwards &= !(IsCopied && A.hasByValAttr()) && !A.hasInAllocaAttr() && !A.hasPreallocatedAttr() && !A.hasSwiftErrorAttr() && !A.hasNestAttr() &&
+    Forwards &= !A.hasInAllocaAttr() && !A.hasPreallocatedAttr() && !A.hasSwiftErrorAttr() && !A.hasNestAttr() &&
                 !A.hasAttribute(Attribute::SwiftAsync);
   if (Forwards)
     Facts |= COV_LOOM_FORWARDS;

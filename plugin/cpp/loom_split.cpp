@@ -13,7 +13,8 @@
 // In debug info F is inlined in F.slow: so lines, scopes and variables stay as they are.
 //
 // Limits: functions stay whole whose slow path needs its own frame: dynamic allocas, va_start, calls that must be tail calls,
-// frame addresses, handlers of exceptions by their types; and those with very many values at very many places.
+// frame addresses, handlers of exceptions by their types; those that AddressSanitizer looks after; and those with very many values
+// at very many places.
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -188,6 +189,9 @@ private:
 
   bool isPossible() const {
     if (Values.size() > MostValues || Values.size() * Entries.size() > MostPassed)
+      return false;
+    // AddressSanitizer was seen to report uses after return where there were none, with two functions in a frame.
+    if (F.hasFnAttribute(Attribute::SanitizeAddress))
       return false;
     for (BasicBlock *Block : Slow)
       for (const Instruction &I : *Block)
