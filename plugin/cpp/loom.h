@@ -9,11 +9,16 @@
 #include "bridge.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstrTypes.h"
+
+namespace llvm {
+class ScalarEvolution;
+}
 
 namespace covsched::loom {
 
@@ -144,6 +149,9 @@ void repairValues(llvm::Function &F, llvm::ArrayRef<llvm::BasicBlock *> Slow,
 
 /// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.
 llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const llvm::Twine &Name);
+
+/// How often a loop runs at most; 0 if that is not known.
+unsigned mostTrips(llvm::ScalarEvolution &Evolution, const llvm::Loop &L);
 
 /// On the last branch of a loop that needs no check: it is a strip of another, or provably as short as one.
 constexpr const char *StripMark = "covsched.strip";

@@ -104,7 +104,7 @@ static unsigned trips(ScalarEvolution &Evolution, const Loop *L, const BasicBloc
   // The longest strip takes as long as a short loop.
   if (L->getLoopLatch() == &Latch && Latch.getTerminator()->getMetadata(StripMark))
     return 1;
-  return Evolution.getSmallConstantMaxTripCount(L);
+  return mostTrips(Evolution, *L);
 }
 
 static bool isCall(const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); }

@@ -84,7 +84,7 @@ struct Known {
   const TargetLibraryInfo &Library;
   unsigned Few; // so few iterations need no check, whatever is in them
 
-  unsigned mostTrips(const Loop &L) const { return Evolution.getSmallConstantMaxTripCount(&L); }
+  unsigned mostTrips(const Loop &L) const { return covsched::loom::mostTrips(Evolution, L); }
 };
 
 /// A call of something like `exp`: it comes back soon, and calls nothing of the program's.
