@@ -15,6 +15,7 @@
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstrTypes.h"
+#include "llvm/IR/Instructions.h"
 
 namespace llvm {
 class ScalarEvolution;
@@ -180,6 +181,9 @@ bool canHaveEntry(const CovLoom &Unit, const llvm::Function &F);
 /// Makes that entry of it, and another function of its code.
 void makeEntry(CovLoom &Unit, llvm::Function &F);
 
+/// How F calls a function with its own arguments and returns what that returns: in its place, but not if something is passed in memory,
+/// which LLVM 16 then copies to the wrong place.
+llvm::CallInst::TailCallKind inPlaceOf(const llvm::Function &F);
 /// F.outside: enters, calls, leaves.
 llvm::Function *makeOutside(CovLoom &Unit, llvm::Function &F);
 /// Puts a wrapper that enters as a signal handler in the function's place, which becomes its body.

@@ -560,7 +560,7 @@ private:
     for (Argument &A : F.args())
       Args.push_back(&A);
     CallInst *Call = B.CreateCall(F.getFunctionType(), Outside, Args);
-    Call->setTailCallKind(CallInst::TCK_MustTail);
+    Call->setTailCallKind(inPlaceOf(F));
     Call->setCallingConv(F.getCallingConv());
     SmallVector<AttributeSet, 8> Params;
     for (unsigned I = 0; I < F.arg_size(); ++I)

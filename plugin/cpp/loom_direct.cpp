@@ -252,7 +252,6 @@ void covsched::loom::makeEntry(CovLoom &Unit, Function &F) {
   SmallVector<Value *, 8> Args;
   for (Argument &A : F.args())
     Args.push_back(&A);
-  bool Copies = any_of(F.args(), [](const Argument &A) { return A.hasPassPointeeByValueCopyAttr(); });
   auto pass = [&](BasicBlock *Block, Function &To, CallInst::TailCallKind Kind) {
     B.SetInsertPoint(Block);
     SmallVector<Value *, 8> All;
@@ -265,6 +264,8 @@ void covsched::loom::makeEntry(CovLoom &Unit, Function &F) {
     Call->setAttributes(ofCall(To));
     finishWith(B, Call);
   };
-  pass(FromOutside, *Outside, CallInst::TCK_MustTail);
-  pass(Inside, *In, Copies ? CallInst::TCK_None : CallInst::TCK_Tail);
+  CallInst::TailCallKind InPlace = inPlaceOf(F);
+  pass(FromOutside, *Outside, InPlace);
+  // Not the same type, so that it need not be.
+  pass(Inside, *In, InPlace == CallInst::TCK_MustTail ? CallInst::TCK_Tail : InPlace);
 }

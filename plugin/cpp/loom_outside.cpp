@@ -1,5 +1,6 @@
 // Entry from outside: by a thread that is released, or not known yet, or as a signal handler.
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -12,6 +13,11 @@ void covsched::loom::dropPromises(Function &F) {
   for (Attribute::AttrKind Kind : {Attribute::Memory, Attribute::NoSync, Attribute::NoFree, Attribute::WillReturn,
                                    Attribute::NoRecurse, Attribute::Speculatable, Attribute::NoCallback})
     F.removeFnAttr(Kind);
+}
+
+CallInst::TailCallKind covsched::loom::inPlaceOf(const Function &F) {
+  bool Copies = any_of(F.args(), [](const Argument &A) { return A.hasPassPointeeByValueCopyAttr(); });
+  return Copies ? CallInst::TCK_NoTail : CallInst::TCK_MustTail;
 }
 
 /// A function that calls `F` with its own arguments, between two calls of the runtime.

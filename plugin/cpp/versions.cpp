@@ -287,10 +287,13 @@ CovVersionObstacle cov_version_obstacle(LLVMValueRef function, const LLVMValueRe
     return COV_VERSION_ELSEWHERE;
   if (F.isVarArg())
     return COV_VERSION_VARIADIC;
-  if (F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() || F.hasGC() || isTraced(F))
+  // AddressSanitizer makes frames in which no call can take the function's place.
+  if (F.hasFnAttribute(Attribute::Naked) || F.isPresplitCoroutine() || F.hasGC() || isTraced(F) ||
+      F.hasFnAttribute(Attribute::SanitizeAddress))
     return COV_VERSION_SPECIAL;
   for (const Argument &A : F.args())
-    if (A.hasInAllocaAttr() || A.hasPreallocatedAttr() || A.hasSwiftErrorAttr() || A.hasNestAttr() ||
+    // What is passed in memory LLVM 16 would copy to the wrong place.
+    if (A.hasByValAttr() || A.hasInAllocaAttr() || A.hasPreallocatedAttr() || A.hasSwiftErrorAttr() || A.hasNestAttr() ||
         A.hasAttribute(Attribute::SwiftAsync))
       return COV_VERSION_SPECIAL;
   if (F.hasOptNone())

@@ -17,7 +17,7 @@
 //! # Code
 //! ```text
 //! entry of a function that code outside may call:
-//!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place)
+//!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place) ; jmp F.in (the code, for code with loom)
 //! entry, if it is a place to pause:                     entry, if not:
 //!     testb $3, byte(F) ; jne cold                          testb $1, byte(F) ; jne slow
 //! cold: call covsched_loom_check(location) ; jmp slow   (always right; the fast path would have to keep its arguments)
@@ -39,8 +39,9 @@
 //!     call covsched_loom_slot(cell, frame)
 //! ```
 //! `F.outside` makes room for an [`Outer`], calls [`ENTER`], F and [`LEAVE`] (also when F unwinds), returns what F
-//! returned. A call of a function that may or may not be instrumented stores the contents of its *call cell* instead of
-//! the location: the runtime sets that to [`AT_RUNNING`] when it finds the callee among the instrumented ones.
+//! returned. A call of a function G that may or may not be instrumented goes on the fast path to `G.in.HASH`, of which G's unit has a
+//! definition, if it is instrumented, and the caller's a weak one. That, and other calls of such functions, store the contents of
+//! a *call cell* instead of the location: the runtime sets that to [`AT_RUNNING`] when it finds the callee among the instrumented ones.
 //!
 //! [`CHECK`], [`REACQUIRE`] and [`SLOT`] keep every register (LLVM's `preserve_allcc` on x86-64).
 

@@ -28,7 +28,7 @@ pub enum Obstacle {
     Elsewhere,
     /// To hand its arguments over all registers would be saved.
     Variadic,
-    /// Naked, a coroutine, traced at entry and exit; or with parameters that cannot be handed over.
+    /// Naked, a coroutine, traced at entry and exit, looked after by AddressSanitizer; or with parameters that cannot be handed over.
     Special,
     /// It is to be debugged, not to be fast.
     Unoptimized,
