@@ -21,7 +21,7 @@ $together = comdat any
 ; The addresses of labels are in a table, of which each version has its own.
 ; CHECK: @labels.recorded = internal constant [2 x ptr] [ptr blockaddress(@jumps.recorded, %one), ptr blockaddress(@jumps.recorded, %end)]
 
-; CHECK-LABEL: define i32 @calls(ptr byval(i64) %p, i32 %n)
+; CHECK-LABEL: define i32 @calls(ptr noundef %p, i32 %n)
 ; CHECK-SAME: #[[TESTED:[0-9]+]]
 ; CHECK-NEXT: %a = alloca i32
 ; CHECK-NEXT: %[[BYTE:.*]] = load i8, ptr @covsched_active, align 1, !nosanitize
@@ -33,9 +33,9 @@ $together = comdat any
 ; CHECK-NEXT: %s = call i32 @taken(i32 %n)
 ; CHECK-NEXT: ret i32 %r
 ; CHECK: recorded:
-; CHECK-NEXT: %[[R:.*]] = musttail call i32 @calls.recorded(ptr byval(i64) %p, i32 %n) #[[NOINLINE:[0-9]+]]
+; CHECK-NEXT: %[[R:.*]] = musttail call i32 @calls.recorded(ptr noundef %p, i32 %n) #[[NOINLINE:[0-9]+]]
 ; CHECK-NEXT: ret i32 %[[R]]
-define i32 @calls(ptr byval(i64) %p, i32 %n) {
+define i32 @calls(ptr noundef %p, i32 %n) {
   %d = call i32 @covsched_derived_enter(i64 1)
   %a = alloca i32
   call void @unknown(ptr %a)
@@ -241,7 +241,7 @@ bad:
 }
 
 ; The recorded versions, behind everything else.
-; CHECK-LABEL: define internal i32 @calls.recorded(ptr byval(i64) %p, i32 %n)
+; CHECK-LABEL: define internal i32 @calls.recorded(ptr noundef %p, i32 %n)
 ; CHECK-SAME: #[[RECORDED:[0-9]+]]
 ; CHECK-NEXT: %d = call i32 @covsched_derived_enter(i64 1){{$}}
 ; CHECK: call void @unknown(ptr %a)

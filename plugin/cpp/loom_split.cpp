@@ -13,8 +13,7 @@
 // In debug info F is inlined in F.slow: so lines, scopes and variables stay as they are.
 //
 // Limits: functions stay whole whose slow path needs its own frame: dynamic allocas, va_start, calls that must be tail calls,
-// frame addresses, handlers of exceptions by their types; those that AddressSanitizer looks after; and those with very many values
-// at very many places.
+// frame addresses, handlers of exceptions by their types; and those with very many values at very many places.
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
@@ -40,14 +39,12 @@ namespace {
 
 /// More values than this at more places than that are not worth it.
 constexpr size_t MostValues = 48, MostPassed = 4096;
-/// How many integers and pointers, and how many others, are returned in registers, besides the code: on every machine, and by x86_regcallcc
-/// in those that a call need not keep.
-struct Registers {
-  unsigned Integers, Others;
-};
-constexpr Registers Everywhere = {2, 2}, OfRegCall = {6, 8};
+/// How many integers and pointers, and how many others, are returned in registers on every machine, besides the code.
+constexpr unsigned IntegerRegisters = 2, OtherRegisters = 2;
 /// How many integers and pointers the usual convention of x86-64 has registers for.
 constexpr unsigned MostIntegers = 6;
+/// No argument behind so many others is in a register: x86_regcallcc has 12 for integers and 16 for others.
+constexpr unsigned MostInRegisters = 28;
 
 /// What a landing pad gives for a type is a number in its own function's table: in another function it means another type.
 bool choosesByType(const LandingPadInst &Pad) {
@@ -189,9 +186,6 @@ private:
 
   bool isPossible() const {
     if (Values.size() > MostValues || Values.size() * Entries.size() > MostPassed)
-      return false;
-    // AddressSanitizer was seen to report uses after return where there were none, with two functions in a frame.
-    if (F.hasFnAttribute(Attribute::SanitizeAddress))
       return false;
     for (BasicBlock *Block : Slow)
       for (const Instruction &I : *Block)
@@ -377,9 +371,7 @@ private:
       ++(isInteger(Field) ? Integers : Others);
       InMemory |= Field->isAggregateType();
     }
-    bool ArePlain = all_of(Fields, isPlain) && all_of(Values, [](const auto &Value) { return isPlain(Value.first->getType()); });
-    Registers There = hasRegCall() && ArePlain ? OfRegCall : Everywhere;
-    InMemory |= Integers > There.Integers || Others > There.Others;
+    InMemory |= Integers > IntegerRegisters || Others > OtherRegisters;
   }
 
   /// A value more, which is needed from `At` on and on the ways there.
@@ -488,7 +480,7 @@ private:
       SmallVector<Value *, 16> Args;
       for (ArrayRef<Value *> Sharing : Shared) {
         auto *Needed = find_if(Sharing, [&](Value *V) { return isNeeded(E, V, Values[V]); });
-        Args.push_back(Needed == Sharing.end() ? PoisonValue::get(Sharing.front()->getType()) : *Needed);
+        Args.push_back(Needed == Sharing.end() ? notNeeded(Sharing.front()->getType(), Args.size()) : *Needed);
       }
       Args.push_back(B.getInt32(Number++));
       if (Room)
@@ -498,7 +490,8 @@ private:
       Call->setAttributes(AttributeList::get(Context, AttributeSet(), New->getAttributes().getRetAttrs(), {}));
       if (New->doesNotThrow())
         Call->setDoesNotThrow();
-      if (!HasLocals && !GivenType)
+      // x86_regcallcc passes arguments in registers that F must keep for its caller.
+      if (!HasLocals && !GivenType && New->getCallingConv() != CallingConv::X86_RegCall)
         Call->setTailCall();
       if (GivenType) {
         Given->addIncoming(Call, Cross);
@@ -511,6 +504,13 @@ private:
       E.From->getTerminator()->replaceSuccessorWith(E.To, Cross);
       E.To->replacePhiUsesWith(E.From, E.In);
     }
+  }
+
+  /// What is passed where nothing is needed. x86_regcallcc passes arguments in registers that a call otherwise keeps, and LLVM 16 believes
+  /// that it keeps them if what is passed is poison.
+  Constant *notNeeded(Type *Of, unsigned Place) const {
+    bool InRegister = New->getCallingConv() == CallingConv::X86_RegCall && Place < MostInRegisters;
+    return InRegister ? Constant::getNullValue(Of) : PoisonValue::get(Of);
   }
 
   BasicBlock *afterCall(AllocaInst *Room, PHINode *&Given) {
