@@ -23,7 +23,8 @@ target triple = "x86_64-pc-linux-gnu"
 ; CHECK-NEXT: br i1 %[[N]], label %[[COLD:.*]], label %[[ON:.*]], !prof
 ; CHECK: ret i64 %r
 ; CHECK: [[COLD]]:
-; CHECK-NEXT: call preserve_allcc void @covsched_loom_reacquire(ptr {{.*}}@covsched.loom.locations
+; CHECK-NEXT: %[[AT:.*]] = call ptr asm sideeffect "leaq {{.*}}(ptr {{.*}}@covsched.loom.locations
+; CHECK-NEXT: call preserve_allcc void @covsched_loom_reacquire(ptr %[[AT]])
 define internal i64 @blocks(i32 %fd, ptr %p) {
   %r = call i64 @read(i32 %fd, ptr %p, i64 1)
   ret i64 %r

@@ -27,7 +27,8 @@ int undeclared();
 // CHECK-NEXT: tail call i32 @calls.in.[[CALLS:[0-9a-f]+]](ptr nest poison, i32 noundef %0)
 // CHECK-LABEL: define hidden i32 @calls.in.{{[0-9a-f]+}}(ptr nest %0, i32 noundef %1){{.*}} !dbg
 // CHECK-NOT: @covsched_loom_at
-// CHECK: call i32 @elsewhere.in.[[ELSE:[0-9a-f]+]](ptr nest {{.*}}@covsched.loom.locations{{.*}}, i32 noundef %{{.*}}){{.*}}, !dbg
+// CHECK: %[[AT:.*]] = call ptr asm sideeffect "leaq {{.*}}(ptr {{.*}}@covsched.loom.locations
+// CHECK: call i32 @elsewhere.in.[[ELSE:[0-9a-f]+]](ptr nest %[[AT]], i32 noundef %{{.*}}){{.*}}, !dbg
 // CHECK-NOT: @covsched_loom_at
 // CHECK: load volatile i8, ptr {{.*}}@covsched.loom.functions
 // CHECK: {{^[}]$}}

@@ -93,6 +93,9 @@ public:
   void setRunning(llvm::IRBuilder<> &B) const { setAt(B, B.getInt64(Unit.Abi.running)); }
   llvm::Value *isPending(llvm::IRBuilder<> &B) const;
   llvm::Value *cell(llvm::IRBuilder<> &B, uint32_t Number) const;
+  /// The address that stands for a location, made where it is used: in a loop the code generator would make it before, even for a call
+  /// that is never made, and keep it in a register that outlives calls, of which there are few. To make it takes one instruction.
+  llvm::Value *location(llvm::IRBuilder<> &B, uint32_t Number) const;
   /// The same as functions of their own, to measure what it costs to call them.
   void callTest(llvm::IRBuilder<> &B, uint32_t Location) const;
   void callRelease(llvm::IRBuilder<> &B, llvm::Value *To) const;
@@ -147,6 +150,10 @@ void placeSlots(CovLoom &Unit, llvm::ArrayRef<llvm::BasicBlock *> Blocks, Chains
 /// the slow copy.
 void repairValues(llvm::Function &F, llvm::ArrayRef<llvm::BasicBlock *> Slow,
                   llvm::ArrayRef<std::pair<llvm::Instruction *, llvm::Instruction *>> Pairs);
+
+/// Values of the slow copy that nobody wants who was in the fast one, `NotSlow`, meanwhile: from there they are null.
+void forgetOnCrossing(const llvm::SmallPtrSetImpl<llvm::BasicBlock *> &NotSlow,
+                      llvm::ArrayRef<llvm::Instruction *> Values);
 
 /// A block between another one and its successor, for all edges between the two. Not for edges to landing pads.
 llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const llvm::Twine &Name);

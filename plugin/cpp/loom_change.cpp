@@ -13,6 +13,7 @@
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
@@ -85,13 +86,14 @@ public:
     }
     release();
     if (IsCloned) {
+      NotSlow.insert(Entry);
+      NotSlow.insert(Fast.begin(), Fast.end());
+      SmallVector<Instruction *, 8> Tokens = forgetMarkers();
       SmallVector<std::pair<Instruction *, Instruction *>, 64> Pairs;
       for (Instruction *I : Originals)
         Pairs.push_back({I, cast<Instruction>(Map[I])});
       repairValues(F, Slow, Pairs);
-      forgetMarkers();
-      NotSlow.insert(Entry);
-      NotSlow.insert(Fast.begin(), Fast.end());
+      forgetOnCrossing(NotSlow, Tokens);
       for (BasicBlock &Block : F)
         if (!NotSlow.count(&Block))
           Block.getTerminator()->setMetadata(SlowMark, MDNode::get(Context, {}));
@@ -318,14 +320,28 @@ private:
     erase_if(Originals, [&](Instruction *I) { return !Map.lookup(I) || I->getType()->isVoidTy(); });
   }
 
-  /// A process that is recorded runs on the slow paths only.
-  void forgetMarkers() {
-    for (LLVMValueRef Marker : ArrayRef(Plan.markers, Plan.marker_count)) {
-      auto *Call = unwrap<CallInst>(Marker);
-      if (!Call->getType()->isVoidTy())
-        Call->replaceAllUsesWith(Constant::getNullValue(Call->getType()));
-      Call->eraseFromParent();
+  /// A process that is recorded runs on the slow paths only. Gives what the markers there tell each other.
+  SmallVector<Instruction *, 8> forgetMarkers() {
+    SmallSetVector<Instruction *, 16> Forgotten;
+    for (LLVMValueRef Marker : ArrayRef(Plan.markers, Plan.marker_count))
+      Forgotten.insert(unwrap<CallInst>(Marker));
+    auto isForgotten = [&](Value *V) { return isa<Constant>(V) || Forgotten.count(dyn_cast<Instruction>(V)); };
+    for (unsigned I = 0; I != Forgotten.size(); ++I)
+      for (User *By : Forgotten[I]->users())
+        if (auto *Phi = dyn_cast<PHINode>(By))
+          if (all_of(Phi->incoming_values(), [&](Value *V) { return V == Phi || isForgotten(V); }))
+            Forgotten.insert(Phi);
+    erase_if(Originals, [&](Instruction *I) { return Forgotten.count(I); });
+    SmallVector<Instruction *, 8> Tokens;
+    for (Instruction *I : Forgotten) {
+      if (I->getType()->isVoidTy())
+        continue;
+      Tokens.push_back(cast<Instruction>(Map[I]));
+      I->replaceAllUsesWith(Constant::getNullValue(I->getType()));
     }
+    for (Instruction *I : Forgotten)
+      I->eraseFromParent();
+    return Tokens;
   }
 
   bool isShared(Value *Address) const {
@@ -418,7 +434,7 @@ private:
       BasicBlock *Cold = add("pending"), *Again = add("again");
       Write.unlikely(B, Write.isPending(B), Cold, Again);
       B.SetInsertPoint(Cold);
-      Write.call(B, Unit.Reacquire, {Unit.location(P.Location)});
+      Write.call(B, Unit.Reacquire, {Write.location(B, P.Location)});
       B.CreateBr(Again);
       B.SetInsertPoint(Again);
     }
@@ -430,7 +446,7 @@ private:
       if (IsInline) {
         Write.unlikely(B, IsSlow ? Write.isNotJustSlow(B) : Write.isBusy(B), Cold, Last);
         B.SetInsertPoint(Cold);
-        Write.call(B, Unit.Check, {Unit.location(P.Location)});
+        Write.call(B, Unit.Check, {Write.location(B, P.Location)});
       } else {
         B.CreateBr(Cold);
         B.SetInsertPoint(Cold);
@@ -446,7 +462,7 @@ private:
       Last = add("on");
       Write.unlikely(B, Write.mustReacquire(B), Cold, Last);
       B.SetInsertPoint(Cold);
-      Write.call(B, Unit.Reacquire, {Unit.location(P.Location)});
+      Write.call(B, Unit.Reacquire, {Write.location(B, P.Location)});
       Write.unlikely(B, Write.isBusy(B), Other, Last);
       B.SetInsertPoint(Last);
     } else if (Other) {
@@ -522,7 +538,7 @@ private:
         BasicBlock *Cold = newBlock("cold");
         Write.unlikely(B, Write.isBusy(B), Cold, Body);
         B.SetInsertPoint(Cold);
-        Write.call(B, Unit.Check, {Unit.location(Plan.entry_location)});
+        Write.call(B, Unit.Check, {Write.location(B, Plan.entry_location)});
       }
       // Not back to the fast path, which would have to keep its arguments over the call.
       if (SlowBody && IsInline && !Unit.has(COV_LOOM_NO_FILTER_BYTE)) {

@@ -167,7 +167,9 @@ void covsched::loom::callDirectly(CovLoom &Unit) {
         Bridge = makeBridge(Unit, *Callee, Name, Direct.Cell);
     }
     Direct.Call->setMetadata(covsched::LoomLocation, nullptr);
-    callAt(*Direct.Call, *Bridge, Unit.location(Direct.Location));
+    IRBuilder<> B(Direct.Call);
+    B.SetCurrentDebugLocation(DebugLoc());
+    callAt(*Direct.Call, *Bridge, Writer(Unit, 0).location(B, Direct.Location));
   }
 }
 

@@ -7,7 +7,8 @@
 // Every place at which control crosses needs a phi for every value that is alive there, and the code generator takes very
 // long over hundreds of phis for one value. Most of them would be for values that are made in one instruction (addresses of
 // fields, comparisons): the slow copy makes those again where it uses them or goes back to the fast one, and only what they
-// are made of crosses. Not if they are a variable's: slots take values from the fast copy only if those cross.
+// are made of crosses. Not if they are a variable's: slots take values from the fast copy only if those cross. The fast copy, too, makes
+// the addresses of fields again: a phi for each would take a register, and they are part of the instructions that use them.
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -18,6 +19,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/PredIteratorCache.h"
+#include "llvm/Transforms/Utils/SSAUpdater.h"
 #include "loom.h"
 
 using namespace llvm;
@@ -37,6 +39,12 @@ BasicBlock *blockOf(const Use &U) {
 bool isMadeEasily(const Instruction &I) {
   return isa<BinaryOperator>(I) || isa<CmpInst>(I) || isa<CastInst>(I) || isa<GetElementPtrInst>(I) ||
          isa<SelectInst>(I) || isa<UnaryOperator>(I);
+}
+
+/// A field's address, which is part of the instruction that uses it.
+bool isPartOfAddress(const Instruction &I) {
+  auto *Address = dyn_cast<GetElementPtrInst>(&I);
+  return Address && Address->hasAllConstantIndices();
 }
 
 bool isVariable(Instruction &I) {
@@ -125,14 +133,10 @@ private:
         Uses.push_back(&U);
     if (any_of(Uses, [](Use *U) { return blockOf(*U)->getFirstInsertionPt() == blockOf(*U)->end(); }))
       return;
-    DenseMap<BasicBlock *, Instruction *> Made;
-    for (Use *U : Uses) {
-      Instruction *&Here = Made[blockOf(*U)];
-      if (!Here)
-        Here = makeAgain(Second, &*blockOf(*U)->getFirstInsertionPt());
-      U->set(Here);
-    }
+    remakeAt(Second, Uses);
     if (isWhole(First))
+      return;
+    if (isPartOfAddress(First) && remakeWhereNotWhole(First))
       return;
     Uses.clear();
     for (Use &U : First.uses())
@@ -150,6 +154,29 @@ private:
         Definitions[Block] = makeAgain(Second, Block->getTerminator());
     }
     connect(First, Uses, LiveIn);
+  }
+
+  /// In the fast copy, where it costs nothing.
+  bool remakeWhereNotWhole(Instruction &First) {
+    SmallVector<Use *, 16> Uses;
+    for (Use &U : First.uses())
+      if (blockOf(U) != First.getParent() && !Dominators.dominates(&First, U))
+        Uses.push_back(&U);
+    if (any_of(Uses, [](Use *U) { return blockOf(*U)->getFirstInsertionPt() == blockOf(*U)->end(); }))
+      return false;
+    remakeAt(First, Uses);
+    return true;
+  }
+
+  /// Makes a value again in each block that uses it.
+  void remakeAt(Instruction &I, ArrayRef<Use *> Uses) {
+    DenseMap<BasicBlock *, Instruction *> Made;
+    for (Use *U : Uses) {
+      Instruction *&Here = Made[blockOf(*U)];
+      if (!Here)
+        Here = makeAgain(I, &*blockOf(*U)->getFirstInsertionPt());
+      U->set(Here);
+    }
   }
 
   static Instruction *makeAgain(Instruction &I, Instruction *Before) {
@@ -237,4 +264,18 @@ void covsched::loom::repairValues(Function &F, ArrayRef<BasicBlock *> Slow,
   All.remake(Pairs);
   for (auto [First, Second] : Pairs)
     All.value(First, Second);
+}
+
+void covsched::loom::forgetOnCrossing(const SmallPtrSetImpl<BasicBlock *> &NotSlow, ArrayRef<Instruction *> Values) {
+  for (Instruction *I : Values) {
+    SSAUpdater Update;
+    Update.Initialize(I->getType(), I->getName());
+    Update.AddAvailableValue(I->getParent(), I);
+    for (BasicBlock *Block : NotSlow)
+      if (any_of(successors(Block), [&](BasicBlock *Next) { return !NotSlow.count(Next); }))
+        Update.AddAvailableValue(Block, Constant::getNullValue(I->getType()));
+    for (Use &U : make_early_inc_range(I->uses()))
+      if (blockOf(U) != I->getParent())
+        Update.RewriteUse(U);
+  }
 }

@@ -4,8 +4,10 @@
 
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -121,6 +123,18 @@ Value *Writer::isNotRunning(IRBuilder<> &B) const {
   LoadInst *At = B.CreateLoad(B.getInt64Ty(), Unit.At);
   hide(*At);
   return B.CreateICmpNE(At, B.getInt64(Unit.Abi.running));
+}
+
+Value *Writer::location(IRBuilder<> &B, uint32_t Number) const {
+  Constant *Address = Unit.location(Number);
+  std::optional<CodeModel::Model> Model = Unit.M.getCodeModel();
+  if (Triple(Unit.M.getTargetTriple()).getArch() != Triple::x86_64 || (Model && *Model != CodeModel::Small))
+    return Address;
+  auto *Type = FunctionType::get(Address->getType(), {Address->getType()}, false);
+  CallInst *Made = B.CreateCall(InlineAsm::get(Type, "leaq ${1:c}(%rip), $0", "=r,i", /*hasSideEffects=*/true), {Address});
+  Made->setDoesNotThrow();
+  Made->setDoesNotAccessMemory();
+  return Made;
 }
 
 void Writer::setAt(IRBuilder<> &B, Value *To) const {

@@ -109,6 +109,9 @@ private:
     uint64_t Offset;
     if (auto *Cast = dyn_cast<PtrToIntOperator>(V))
       V = Cast->getOperand(0);
+    // Writer::location
+    if (auto *Made = dyn_cast<CallInst>(V); Made && Made->isInlineAsm() && Made->arg_size() == 1)
+      V = Made->getArgOperand(0);
     if (!V->getType()->isPointerTy())
       return COV_TELL_NONE;
     const GlobalVariable *Global = globalBehind(V, Layout, Offset);
