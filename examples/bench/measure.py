@@ -27,6 +27,7 @@ import loom_cost
 import report
 import specialize_data
 import specialize_speed
+import steal
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -161,17 +162,21 @@ def measure_time(program, work, modes, threads, repetitions):
     """{mode: seconds of each repetition}. The modes take turns, and another one begins each time."""
     seconds, outputs, slow = collections.defaultdict(list), set(), set()
     schedule = record(program, work, threads) if any(mode.order for mode in modes) else None
-    for repetition in range(-1, repetitions):
+
+    def take_turns(repetition):
+        taken = {}
         for turn in range(len(modes)):
             mode = modes[(repetition + turn) % len(modes)]
             if mode.name in slow and repetition >= SLOW_REPETITIONS:
                 continue
-            took, output, _ = run(program, mode, work, program.size, threads)
+            taken[mode.name], output, _ = run(program, mode, work, program.size, threads)
             outputs.add(output)
-            if repetition >= 0:
-                seconds[mode.name].append(took)
-            elif took > SLOW_SECONDS:  # the first round warms up
-                slow.add(mode.name)
+        return taken
+
+    slow.update(name for name, took in take_turns(-1).items() if took > SLOW_SECONDS)  # and warms up
+    for repetition in range(repetitions):
+        for name, took in steal.undisturbed(lambda turn=repetition: take_turns(turn)).items():
+            seconds[name].append(took)
     if schedule:
         schedule.unlink()
     if len(outputs) != 1:
@@ -260,6 +265,7 @@ def publish(file, text, options):
     print(text)
     if not options.only:
         (ROOT / "docs" / file).write_text(text, encoding="utf-8")
+    steal.ROUNDS.clear()
 
 
 def main():

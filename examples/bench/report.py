@@ -7,6 +7,7 @@ import platform
 import subprocess
 
 import figures
+import steal
 
 # What DESIGN.md section 9 asks for: mode -> (geometric mean, worst case), None where it names none.
 TARGETS = {"off": (1.01, 1.05), "recording": (1.05, None), "enforce hb": (1.05, 1.25), "loom idle": (1.01, 1.04)}
@@ -85,6 +86,7 @@ def head(modes, times, root, flags=FLAGS):
         f"- {repetitions} repetitions of each program in each mode, interleaved; ratio to the native run of the same",
         f"  repetition, median and 95% interval (order statistics); {modes.threads} threads; all builds with {' '.join(flags)}",
         "- what takes seconds is repeated less often; its geometric means are those of the repetitions that all have",
+        steal.describe(),
     ]
 
 
