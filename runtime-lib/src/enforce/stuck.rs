@@ -97,18 +97,29 @@ fn closed_chain(first: u32) -> Option<u64> {
 
 fn nobody_can_go_on() -> bool {
     let threads = plan::all_progress();
-    let (mut living, mut may_be_made) = (0, false);
+    let (mut there, mut may_be_another) = (crate::loom::own_threads(), false);
     for (number, one) in threads.iter().enumerate() {
         match one.state.load(Ordering::Relaxed) {
             WAITING if has_its_turn(one) => return false,
-            WAITING | BLOCKED => living += 1,
-            ENDED => (),
-            NOT_MADE => may_be_made |= super::is_foreign(plan::flags_of(number as u32)),
+            WAITING => there += 1,
+            BLOCKED => {
+                there += 1;
+                may_be_another |= waits_for_the_end(one);
+            }
+            // The kernel keeps the first thread until the last one has ended.
+            ENDED => there += usize::from(number == 0),
+            NOT_MADE => may_be_another |= super::is_foreign(plan::flags_of(number as u32)),
             _ => return false,
         }
     }
-    // A thread of code without hooks may be on its way, if there is one.
-    !may_be_made || sys::threads_of_process() <= living + crate::loom::own_threads()
+    // A thread of code without hooks may be on its way, or one that has ended for the plan still be in its last destructors.
+    !may_be_another || sys::threads_of_process() <= there
+}
+
+/// It waits for one that has done its last step: perhaps joins it, and goes on when that has really ended.
+fn waits_for_the_end(one: &Progress) -> bool {
+    let by = one.blocked_by.load(Ordering::Relaxed).checked_sub(1);
+    by.and_then(plan::progress).is_some_and(|other| other.state.load(Ordering::Relaxed) == ENDED)
 }
 
 /// It waits for a step that has been done: it is about to go on.
