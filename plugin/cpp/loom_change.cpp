@@ -12,6 +12,7 @@
 // empty blocks are filled, differently in each copy; then slots; then values are repaired.
 
 #include "llvm-c/Core.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -157,14 +158,14 @@ private:
   // --- Places -----------------------------------------------------------------------------------------------
 
   void makePlaces() {
-    DominatorTree Dominators(F);
+    BitVector Tested = testedEdges();
     // Edges first: they are named by terminators, which calls move.
-    for (const CovLoomCheck &Check : ArrayRef(Plan.checks, Plan.check_count)) {
+    for (auto [Number, Check] : enumerate(ArrayRef(Plan.checks, Plan.check_count))) {
       auto *End = unwrap<Instruction>(Check.end);
       BasicBlock *From = End->getParent(), *To = unwrap<BasicBlock>(Check.to);
       Place P = {Place::Kind::BackEdge, nullptr, Check.location};
       P.Pauses = true;
-      P.InSlowOnly = IsCloned && isTested(*From, *To, Dominators);
+      P.InSlowOnly = Tested[Number];
       if (Check.to_fast && IsCloned)
         P.Header = To;
       if (isa<IndirectBrInst>(End) || isa<CallBrInst>(End)) {
@@ -215,15 +216,29 @@ private:
     }
   }
 
-  /// Whether each iteration passes a call after which the fast copy goes to the slow one if anything is to be done: the slow
-  /// one's check is then enough.
-  bool isTested(const BasicBlock &From, const BasicBlock &Header, const DominatorTree &Dominators) const {
-    if (Unit.has(COV_LOOM_NO_FILTER_BYTE) || Unit.has(COV_LOOM_NO_INLINE))
-      return false;
-    return any_of(ArrayRef(Plan.calls, Plan.call_count), [&](const CovLoomCall &Given) {
-      const BasicBlock *At = unwrap<Instruction>(Given.call)->getParent();
-      return Dominators.dominates(&Header, At) && Dominators.dominates(At, &From);
-    });
+  /// The checks' edges that are reached again only through a call after which the fast copy goes to the slow one if anything is to be
+  /// done: the slow one's check is then enough.
+  BitVector testedEdges() const {
+    BitVector Tested(Plan.check_count);
+    if (!IsCloned || Unit.has(COV_LOOM_NO_FILTER_BYTE) || Unit.has(COV_LOOM_NO_INLINE))
+      return Tested;
+    SmallPtrSet<const BasicBlock *, 16> Calling;
+    for (const CovLoomCall &Given : ArrayRef(Plan.calls, Plan.call_count))
+      Calling.insert(unwrap<Instruction>(Given.call)->getParent());
+    for (auto [Number, Check] : enumerate(ArrayRef(Plan.checks, Plan.check_count))) {
+      const BasicBlock *From = unwrap<Instruction>(Check.end)->getParent();
+      SmallSetVector<const BasicBlock *, 16> Reached;
+      Reached.insert(unwrap<BasicBlock>(Check.to));
+      bool IsTested = true;
+      for (unsigned I = 0; I != Reached.size() && IsTested; ++I) {
+        if (Calling.count(Reached[I]))
+          continue;
+        IsTested = Reached[I] != From;
+        Reached.insert(succ_begin(Reached[I]), succ_end(Reached[I]));
+      }
+      Tested[Number] = IsTested;
+    }
+    return Tested;
   }
 
   /// Moves what only decides whether a loop goes on to the end of its last block: comparisons, what they are put together
