@@ -127,6 +127,9 @@ private:
       auto *Phi = From ? dyn_cast<PHINode>(From->getValue()) : nullptr;
       if (!Phi || Negated->getNumOperands() != 2 || !Negated->getOperand(0)->isAllOnesValue())
         continue;
+      // Another loop's header has values of its last iteration.
+      if (Phi->getParent() != L.getLoopPreheader() || (L.getParentLoop() && L.getParentLoop()->getHeader() == Phi->getParent()))
+        continue;
       uint64_t Largest = 0;
       for (unsigned I = 0; I != Phi->getNumIncomingValues() && Largest != Unknown; ++I) {
         const SCEV *Begin = Evolution.getSCEV(Phi->getIncomingValue(I));
