@@ -97,14 +97,29 @@ static CovLoomObstacle obstacleOf(const Instruction &I) {
   return COV_LOOM_CLONEABLE;
 }
 
-/// How often a loop runs at most; 0 if that is not known.
+/// So many iterations, with those of the loops inside, may go by without a check: 64 strips.
+static constexpr uint64_t LongestStrip = 4096, MostUnchecked = 64 * LongestStrip;
+
+static bool isMarked(const BasicBlock *Latch) { return Latch && Latch->getTerminator()->getMetadata(StripMark); }
+
+/// How many iterations the innermost loop of a nest has in all, as far as nothing is checked on the way.
+static uint64_t iterations(ScalarEvolution &Evolution, const Loop &L) {
+  uint64_t Inside = 1;
+  for (const Loop *Inner : L)
+    Inside = std::max(Inside, iterations(Evolution, *Inner));
+  // A loop of which nothing is known has a check.
+  uint64_t Own = mostTrips(Evolution, L);
+  return SaturatingMultiply<uint64_t>(Own ? Own : isMarked(L.getLoopLatch()) ? LongestStrip : 1, Inside);
+}
+
+/// How often a loop runs at most; 0 if that is not known, or if that is not all: few times few times few are many.
 static unsigned trips(ScalarEvolution &Evolution, const Loop *L, const BasicBlock &Latch) {
   if (!L)
     return 0;
   // The longest strip takes as long as a short loop.
-  if (L->getLoopLatch() == &Latch && Latch.getTerminator()->getMetadata(StripMark))
+  if (L->getLoopLatch() == &Latch && isMarked(&Latch))
     return 1;
-  return mostTrips(Evolution, *L);
+  return iterations(Evolution, *L) <= MostUnchecked ? mostTrips(Evolution, *L) : 0;
 }
 
 static bool isCall(const Instruction &I) { return isa<CallBase>(I) && !isa<IntrinsicInst>(I); }

@@ -119,20 +119,21 @@ public:
   /// Changes inside of a block, and its end if control leaves the function there.
   void inside(BasicBlock &Block) {
     DILocation *Now = Lines.in(&Block);
+    // Nothing can stand between such a call and its return, even if that is of another line.
+    CallInst *Bound = Block.getTerminatingMustTailCall();
     for (Instruction &I : make_early_inc_range(Block)) {
       DILocation *Line = lineOf(I);
-      if (!Line || sameChain(Now, Line))
-        continue;
-      slot(&I, Now, Line);
-      Now = Line;
+      if (Line && !sameChain(Now, Line)) {
+        slot(&I, Now, Line);
+        Now = Line;
+      }
+      if (&I == Bound)
+        break;
     }
     Instruction *End = Block.getTerminator();
     if (!isa<ReturnInst>(End) && !isa<ResumeInst>(End))
       return;
-    // Nothing can stand between such a call and its return.
-    if (CallInst *Bound = Block.getTerminatingMustTailCall())
-      End = Bound;
-    slot(End, Now, nullptr);
+    slot(Bound ? Bound : End, Now, nullptr);
   }
 
   /// Changes between a block and those before it.
