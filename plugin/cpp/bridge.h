@@ -48,6 +48,7 @@ enum CovFunctionFlags : uint32_t {
   COV_TESTED = 1 << 15,        // cov_make_versions did it: hands over to its recorded version
   COV_PLAIN = 1 << 16,         // the same, but only plain versions call it: never runs in a recording
   COV_RECORDED = 1 << 17,      // the recorded version of another function
+  COV_INTERRUPT = 1 << 18,     // an interrupt's handler: nothing can call it
 };
 
 struct CovFunction {

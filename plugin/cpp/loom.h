@@ -78,14 +78,19 @@ constexpr const char *DoneAttribute = "covsched-loom";
 /// On the body of a function whose symbol belongs to its wrapper: that symbol.
 constexpr const char *SymbolAttribute = "covsched-loom-symbol";
 
+/// Whether a test may take a register. At entries and after calls some are free, and there a test of a register is faster on x86-64:
+/// `test` with a constant and an address relative to rip is two operations, and cannot become one with its jump. In loops a register has
+/// better things to do, and checks are few.
+enum class Registers { Scarce, Free };
+
 /// Writes the code of checks, releases and tests.
 class Writer {
 public:
   Writer(CovLoom &Unit, uint32_t Function) : Unit(Unit), Function(Function) {}
 
   /// Whether the function's byte has the slow or the wait bit, the slow bit, any bit at all, or is not just the slow bit.
-  llvm::Value *isBusy(llvm::IRBuilder<> &B) const;
-  llvm::Value *isSlow(llvm::IRBuilder<> &B) const;
+  llvm::Value *isBusy(llvm::IRBuilder<> &B, Registers Are = Registers::Scarce) const;
+  llvm::Value *isSlow(llvm::IRBuilder<> &B, Registers Are = Registers::Scarce) const;
   llvm::Value *mustReacquire(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotJustSlow(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotRunning(llvm::IRBuilder<> &B) const;
@@ -110,7 +115,7 @@ public:
 
 private:
   llvm::Value *load(llvm::IRBuilder<> &B, llvm::Type *Type, llvm::Value *From) const;
-  llvm::Value *hasOneOf(llvm::IRBuilder<> &B, uint8_t Bits) const;
+  llvm::Value *hasOneOf(llvm::IRBuilder<> &B, uint8_t Bits, Registers Are) const;
   llvm::Function *outlined(const char *Name, unsigned Params, llvm::IRBuilder<> &Inside) const;
 };
 
@@ -161,6 +166,8 @@ llvm::BasicBlock *splitEdges(llvm::BasicBlock *From, llvm::BasicBlock *To, const
 /// How often a loop runs at most; 0 if that is not known.
 unsigned mostTrips(llvm::ScalarEvolution &Evolution, const llvm::Loop &L);
 
+/// The most iterations of a strip (loom_strips.cpp).
+constexpr uint64_t LongestStrip = 4096;
 /// On the last branch of a loop that needs no check: it is a strip of another, or provably as short as one.
 constexpr const char *StripMark = "covsched.strip";
 /// Divides loops that count into strips, but for those with few iterations or that are short anyway.

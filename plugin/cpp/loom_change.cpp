@@ -483,7 +483,7 @@ private:
       Last = add("on");
       // What is to be done is done by the slow copy: to pause, too.
       bool Tests = !Unit.has(COV_LOOM_NO_FILTER_BYTE) && IsInline;
-      Write.unlikely(B, Tests ? Write.isBusy(B) : Write.isSlow(B), Other, Last);
+      Write.unlikely(B, Tests ? Write.isBusy(B, Registers::Free) : Write.isSlow(B, Registers::Free), Other, Last);
       B.SetInsertPoint(Last);
     }
     if (IsLanding && Lines) {
@@ -550,7 +550,7 @@ private:
         Write.callTest(B, Plan.entry_location);
       } else {
         BasicBlock *Cold = newBlock("cold");
-        Write.unlikely(B, Write.isBusy(B), Cold, Body);
+        Write.unlikely(B, Write.isBusy(B, Registers::Free), Cold, Body);
         B.SetInsertPoint(Cold);
         Write.call(B, Unit.Check, {Write.location(B, Plan.entry_location)});
       }
@@ -564,7 +564,7 @@ private:
       else
         B.CreateBr(Body);
     } else if (SlowBody) {
-      Write.unlikely(B, Write.isSlow(B), SlowBody, Body);
+      Write.unlikely(B, Write.isSlow(B, Registers::Free), SlowBody, Body);
     } else {
       B.CreateBr(Body);
     }

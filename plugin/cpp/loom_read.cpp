@@ -98,7 +98,7 @@ static CovLoomObstacle obstacleOf(const Instruction &I) {
 }
 
 /// So many iterations, with those of the loops inside, may go by without a check: 64 strips.
-static constexpr uint64_t LongestStrip = 4096, MostUnchecked = 64 * LongestStrip;
+static constexpr uint64_t MostUnchecked = 64 * LongestStrip;
 
 static bool isMarked(const BasicBlock *Latch) { return Latch && Latch->getTerminator()->getMetadata(StripMark); }
 

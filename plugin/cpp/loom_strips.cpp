@@ -44,7 +44,7 @@ namespace {
 
 /// About how many instructions a strip has: some microseconds.
 constexpr uint64_t StripSize = 1 << 15;
-constexpr uint64_t FewestIterations = 64, MostIterations = 4096;
+constexpr uint64_t FewestIterations = 64;
 /// How many times longer a strip may take than it should, where that is not known.
 constexpr uint64_t MostOver = 8;
 /// How many times a loop ends for each time that only a strip does.
@@ -191,7 +191,7 @@ std::optional<Counting> countingLoop(Loop &L, ScalarEvolution &SE) {
   }
   if (!C.Counter || C.Step == 0)
     return std::nullopt;
-  C.Iterations = PowerOf2Floor(std::clamp(StripSize / sizeOf(L), FewestIterations, MostIterations));
+  C.Iterations = PowerOf2Floor(std::clamp(StripSize / sizeOf(L), FewestIterations, LongestStrip));
   return C;
 }
 

@@ -97,16 +97,19 @@ Value *Writer::load(IRBuilder<> &B, Type *Type, Value *From) const {
   return Load;
 }
 
-Value *Writer::hasOneOf(IRBuilder<> &B, uint8_t Bits) const {
+Value *Writer::hasOneOf(IRBuilder<> &B, uint8_t Bits, Registers Are) const {
   Value *Byte = load(B, B.getInt8Ty(), Unit.functionByte(Function));
+  // What is frozen the code generator has in a register.
+  if (Are == Registers::Free)
+    Byte = B.CreateFreeze(Byte);
   return B.CreateICmpNE(B.CreateAnd(Byte, B.getInt8(Bits)), B.getInt8(0));
 }
 
-Value *Writer::isBusy(IRBuilder<> &B) const {
-  return Unit.has(COV_LOOM_NO_FILTER_BYTE) ? B.getTrue() : hasOneOf(B, Unit.Abi.slow | Unit.Abi.wait);
+Value *Writer::isBusy(IRBuilder<> &B, Registers Are) const {
+  return Unit.has(COV_LOOM_NO_FILTER_BYTE) ? B.getTrue() : hasOneOf(B, Unit.Abi.slow | Unit.Abi.wait, Are);
 }
 
-Value *Writer::isSlow(IRBuilder<> &B) const { return hasOneOf(B, Unit.Abi.slow); }
+Value *Writer::isSlow(IRBuilder<> &B, Registers Are) const { return hasOneOf(B, Unit.Abi.slow, Are); }
 
 Value *Writer::mustReacquire(IRBuilder<> &B) const {
   return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(0));

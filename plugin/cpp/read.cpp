@@ -39,6 +39,7 @@ static uint32_t functionFlags(const Function &F) {
   set(F.isIntrinsic(), COV_INTRINSIC);
   set(F.isInterposable(), COV_INTERPOSABLE);
   set(F.hasFnAttribute(Attribute::Naked), COV_NAKED);
+  set(F.getCallingConv() == CallingConv::X86_INTR, COV_INTERRUPT);
   set(F.isPresplitCoroutine(), COV_COROUTINE);
   set(F.hasPersonalityFn() && isScopedEHPersonality(classifyEHPersonality(F.getPersonalityFn())),
       COV_FUNCLET_EH);

@@ -82,6 +82,7 @@ pub(crate) mod function_flags {
     pub(crate) const TESTED: u32 = 1 << 15;
     pub(crate) const PLAIN: u32 = 1 << 16;
     pub(crate) const RECORDED: u32 = 1 << 17;
+    pub(crate) const INTERRUPT: u32 = 1 << 18;
 }
 
 /// [`RawFunction::linkage`] of a function that only its translation unit sees.

@@ -125,6 +125,11 @@ impl FunctionFacts<'_> {
         self.has(function_flags::NAKED)
     }
 
+    /// Handles a processor's interrupts: nothing can call it.
+    pub fn is_interrupt(&self) -> bool {
+        self.has(function_flags::INTERRUPT)
+    }
+
     /// A coroutine that is not split yet.
     pub fn is_coroutine(&self) -> bool {
         self.has(function_flags::COROUTINE)

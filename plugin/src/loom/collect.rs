@@ -109,6 +109,8 @@ impl<'m> Program<'m> {
 fn untouchable(facts: &FunctionFacts<'_>) -> Option<&'static str> {
     if facts.is_naked() {
         Some("a naked function")
+    } else if facts.is_interrupt() {
+        Some("an interrupt's handler")
     } else if facts.has_funclets() {
         Some("a function with exception funclets")
     } else if facts.is_coroutine() {

@@ -85,7 +85,7 @@ impl Limit {
             Limit::EpochBlocking => {
                 "a library call that may block does not leave its epoch: it is a musttail call or a callbr"
             }
-            Limit::LoomLeftAlone => "filters cannot reach a function that is naked, a resolver or a coroutine",
+            Limit::LoomLeftAlone => "filters cannot reach a function that is naked, an interrupt's handler, a resolver or a coroutine",
             Limit::LoomNotCloned => "a function has no slow path, thus no slots",
             Limit::LoomBoundCall => {
                 "a library call that may block holds up updates: it is a musttail call or a callbr"
