@@ -54,8 +54,8 @@ STARTUP = Program("startup", 1, 1)
 INTERPRETER = Program("interpreter", 1500, 12)
 
 # Build: which executable. Options: what COVSCHED_OPTIONS says, LOG standing for an empty folder. Order: the one to
-# enforce, by `covsched run`.
-Mode = collections.namedtuple("Mode", "name build options order", defaults=(None, None))
+# enforce, by `covsched run`. Most: no more repetitions than that, where a mode only stands beside others.
+Mode = collections.namedtuple("Mode", "name build options order most", defaults=(None, None, None))
 NATIVE = Mode("native", "native")
 ENFORCING = [Mode("enforce hb", "covsched", order="hb"), Mode("enforce total", "covsched", order="total")]
 EPOCHS = [
@@ -64,7 +64,8 @@ EPOCHS = [
     Mode("epochs=barrier, 64 markers", "epochs", "epochs=barrier:epoch-markers=64"),
 ]
 # The same executable twice tells how much of a ratio is noise.
-AGAIN, XRAY, IDLE = Mode("native again", "native"), Mode("XRay, unpatched", "xray"), Mode("loom idle", "loom")
+AGAIN, IDLE = Mode("native again", "native"), Mode("loom idle", "loom")
+XRAY = Mode("XRay, unpatched", "xray", most=30)
 LOOM = [NATIVE, AGAIN, XRAY, IDLE]
 LOOM_INTERPRETER = [NATIVE, AGAIN, XRAY, Mode("covsched cc, off", "covsched"), IDLE]
 # Another build each: without an optimization of the pass.
@@ -167,7 +168,8 @@ def measure_time(program, work, modes, threads, repetitions):
         taken = {}
         for turn in range(len(modes)):
             mode = modes[(repetition + turn) % len(modes)]
-            if mode.name in slow and repetition >= SLOW_REPETITIONS:
+            most = SLOW_REPETITIONS if mode.name in slow else mode.most or repetitions
+            if repetition >= most:
                 continue
             taken[mode.name], output, _ = run(program, mode, work, program.size, threads)
             outputs.add(output)
@@ -223,7 +225,7 @@ def measure_startup(repetitions):
     with tempfile.TemporaryDirectory(prefix="covsched-bench-") as folder:
         work = pathlib.Path(folder)
         build(STARTUP, work, LOOM, loom_cost.FLAGS)
-        return measure_time(STARTUP, work, LOOM, THREADS, repetitions)
+        return measure_time(STARTUP, work, [mode._replace(most=None) for mode in LOOM], THREADS, repetitions)
 
 
 def measure_kernels(programs, options):
