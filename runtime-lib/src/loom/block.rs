@@ -1,7 +1,7 @@
 //! Memory of filters: mapped blocks, which are unmapped when no slot can be reading them any more.
 //!
 //! A thread notes, when it begins with a slot, how many blocks and objects had been retired by then ([`begin_reading`]). What was
-//! retired later than any slot now under way began can go: nobody finds it any more. Between the note and the first
+//! retired before any slot now under way began can go: nobody finds it any more. Between the note and the first
 //! read stands the fence of [`super::protocol`]: the engine's membarrier, or a real one.
 
 use super::members::Member;
@@ -45,12 +45,15 @@ pub fn unmap(block: *mut Block) {
 }
 
 /// A list of retired blocks; the engine's.
-pub struct Retired(pub *mut Block);
+pub struct Retired {
+    first: *mut Block,
+    count: usize,
+}
 
 impl Retired {
     /// An empty one.
     pub const fn new() -> Retired {
-        Retired(null_mut())
+        Retired { first: null_mut(), count: 0 }
     }
 
     /// Nobody finds it any more; those who have found it may still be reading.
@@ -58,24 +61,31 @@ impl Retired {
         // SAFETY: a block, and only the engine touches these fields.
         unsafe {
             (*block).retired = retire();
-            (*block).next = self.0;
+            (*block).next = self.first;
         }
-        self.0 = block;
+        self.first = block;
+        self.count += 1;
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count
     }
 
     /// Unmaps what is no longer read.
     pub fn collect(&mut self) {
-        if self.0.is_null() {
+        if self.first.is_null() {
             return;
         }
         let oldest = oldest_reader();
-        let mut at: *mut *mut Block = &mut self.0;
+        let mut at: *mut *mut Block = &mut self.first;
         // SAFETY: a list of blocks.
         unsafe {
             while !(*at).is_null() {
                 let block = *at;
                 if (*block).retired <= oldest {
                     *at = (*block).next;
+                    self.count -= 1;
                     unmap(block);
                 } else {
                     at = &mut (*block).next;

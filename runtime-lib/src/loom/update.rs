@@ -266,6 +266,11 @@ impl Installed {
         filter.blocks(|block| self.retired.add(block));
     }
 
+    /// How many blocks of memory are left behind.
+    pub fn retired_blocks(&self) -> usize {
+        self.retired.count()
+    }
+
     /// Gives back memory that nobody reads any more.
     pub fn collect(&mut self) {
         ROUND.acquire();
