@@ -124,12 +124,12 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
         ),
         wire::AT_CALL => {
             let why = format!(
-                "it blocks in {}, inside of what the filter is about (or where it can only be left through that), and \
-                 did not come back in time",
+                "it blocks in {}, in code that what the filter is about has or calls (or that can only be left through it); \
+                 who called that code here is not known, so the thread counts as inside. It did not come back in time",
                 place.callee
             );
-            let advice = "try again when it has come back, end the region before the call, or, for an order in a pool of \
-                          threads, name the request's function: `thread FUNCTION`";
+            let advice = "try again when it has come back, end the region before the call, choose a region that does not call \
+                          that code, or, for an order in a pool of threads, name the request's function: `thread FUNCTION`";
             return (why, advice.to_owned());
         }
         wire::AT_CHECK => (

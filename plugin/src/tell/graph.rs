@@ -446,6 +446,43 @@ fn spread_chains(points: &mut [Point]) {
     }
 }
 
+/// Of a cycle of nothing but what is to be taken out, one point stays: that to which a depth-first search comes back.
+fn keep_one_of_each_cycle(points: &[Point], is_out: &mut [bool]) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum Seen {
+        Not,
+        OnTheWay,
+        Done,
+    }
+    let mut seen = vec![Seen::Not; points.len()];
+    for start in 0..points.len() {
+        if !is_out[start] || seen[start] != Seen::Not {
+            continue;
+        }
+        seen[start] = Seen::OnTheWay;
+        // Points, and which of their successors comes next.
+        let mut way = vec![(start, 0)];
+        while let Some((at, step)) = way.last_mut() {
+            let Some(&next) = points[*at].next.get(*step) else {
+                seen[*at] = Seen::Done;
+                way.pop();
+                continue;
+            };
+            *step += 1;
+            let next = next as usize;
+            match seen[next] {
+                _ if !is_out[next] => {}
+                Seen::Not => {
+                    seen[next] = Seen::OnTheWay;
+                    way.push((next, 0));
+                }
+                Seen::OnTheWay => is_out[next] = false,
+                Seen::Done => {}
+            }
+        }
+    }
+}
+
 /// Takes out joins that tell nothing: nothing is accessed after them, and they lead on to one point, or come from one that
 /// is no call, whose successors have their places.
 fn drop_joins(points: &mut Vec<Point>, accesses: &mut [Access]) {
@@ -468,18 +505,7 @@ fn drop_joins(points: &mut Vec<Point>, accesses: &mut [Access]) {
                 && (point.next.len() == 1 || (before[number] == 1 && !follows_call[number]))
         })
         .collect();
-    // A cycle of nothing but joins keeps one.
-    for start in 0..points.len() {
-        let mut at = start;
-        let mut steps = 0;
-        while is_out[at] && points[at].next.len() == 1 {
-            at = points[at].next[0] as usize;
-            steps += 1;
-            if steps > points.len() {
-                is_out[at] = false;
-            }
-        }
-    }
+    keep_one_of_each_cycle(points, &mut is_out);
     let mut numbers = vec![NONE; points.len()];
     let mut count = 0;
     for number in 0..points.len() {
