@@ -318,6 +318,8 @@ def hard_to_update(options, source, text, delay):
 
 
 LINES = "{{{0}:[enter]; {0}:[leave]}} <> {{{0}:[enter]; {0}:[leave]}}\n"
+# One that is stuck is to be seen while a check lasts.
+MUTUAL, ALONE = "region <> region; timeout 1s\n", "region <> *; timeout 1s\n"
 
 
 def main():
@@ -350,6 +352,10 @@ def main():
         ("signals", lambda: hard_to_update(options, "signals.c", LINES.format("signals.c"), 0)),
         ("callbacks", lambda: hard_to_update(options, "callbacks.c", LINES.format("callbacks.c"), 0)),
         ("left in every way", lambda: hard_to_update(options, "leaves.cpp", "region <> jump_out\n", 100)),
+        ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
+        ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),
+        ("cancelled", lambda: hard_to_update(options, "cancelled.c", MUTUAL, 0)),
+        ("cancelled, alone", lambda: hard_to_update(options, "cancelled.c", ALONE, 0)),
     ]
     loom_process.finish([check for check in checks if (options.only or "") in check[0]])
 

@@ -20,6 +20,10 @@ impl Claim {
     pub fn new(since_milliseconds: u64, member: u32) -> Claim {
         Claim(since_milliseconds << Self::NUMBER | u64::from(member))
     }
+
+    fn member(self) -> u64 {
+        self.0 & ((1 << Self::NUMBER) - 1)
+    }
 }
 
 /// A thread that waits, as far as this goes.
@@ -39,12 +43,13 @@ impl Heir {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it is this thread, which makes its claim if it has one.
+    /// Whether it is this thread, which makes its claim if it has one. In a handler, the claim of the wait that was interrupted does for
+    /// both: that wait cannot go on before the handler does.
     pub fn is(&self, thread: &mut impl Claimant) -> bool {
         let Some(claim) = thread.claim() else { return false };
         let mut next = self.0.load(Ordering::Relaxed);
         loop {
-            if next == claim.0 {
+            if next == claim.0 || (next != 0 && Claim(next).member() == claim.member()) {
                 return true;
             }
             if next != 0 && next < claim.0 && !thread.suspects(Claim(next)) {

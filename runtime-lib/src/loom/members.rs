@@ -16,6 +16,7 @@
 
 use super::birth::Work;
 use super::holdings::Holding;
+use super::objects::Object;
 use super::pile::{Entry, Pile};
 use super::{protocol, units, words};
 use crate::lock::Lock;
@@ -87,6 +88,10 @@ pub struct Member {
     pub takes: Own<bool>,
     /// What it holds of filters.
     pub holdings: Pile<Holding, 14>,
+    /// A lock that it is about to take or to give back, and that may be its own without being among its holdings.
+    pub moving: Own<*const Object>,
+    /// Where the stack of the function ends whose slot it is in; of the outermost one, if handlers are.
+    pub slot_stack: Own<usize>,
     /// Next of all records ever made.
     next_of_all: Own<*const Member>,
     /// Next of those not in use.
@@ -291,6 +296,8 @@ impl Member {
         self.in_slot.store(0, Ordering::Relaxed);
         self.rounds.set(0);
         self.takes.set(false);
+        self.moving.set(null());
+        self.slot_stack.set(0);
         self.outers.clear();
         self.holdings.clear();
     }

@@ -300,6 +300,7 @@ fn thread_begins(count: u32) {
 /// A thread ends, or has vanished: what it holds of filters is released.
 fn thread_ends(member: &Member) {
     holdings::release_all(member);
+    holdings::abandon(member);
     engine::thread_ends(member.tid());
 }
 
