@@ -464,6 +464,11 @@ pub fn all(body: impl FnMut(&'static Member) -> bool) -> bool {
     with_registry(|registry| registry.members().all(body))
 }
 
+/// Whether the thread has left all instrumented functions.
+pub fn is_outside(member: &'static Member) -> bool {
+    protocol::released_at(member) == Some(address_of(&OUTSIDE)) && member.outers.len() == 0
+}
+
 /// How many.
 pub fn count() -> u32 {
     with_registry(|registry| registry.count)
