@@ -90,7 +90,7 @@ pub struct Member {
     pub holdings: Pile<Holding, 14>,
     /// A lock that it is about to take or to give back, and that may be its own without being among its holdings.
     pub moving: Own<*const Object>,
-    /// Where the stack of the function ends whose slot it is in; of the outermost one, if handlers are.
+    /// Where the stack of the function ends whose slot it is in; of the outermost one, if handlers are. Else [`NO_SLOT`].
     pub slot_stack: Own<usize>,
     /// Next of all records ever made.
     next_of_all: Own<*const Member>,
@@ -103,6 +103,8 @@ unsafe impl Sync for Member {}
 
 /// "Has ended" in the thread's word.
 const ENDED: usize = 1;
+/// [`Member::slot_stack`]: above all stacks.
+pub const NO_SLOT: usize = usize::MAX;
 const SLAB: usize = 16 * 4096;
 
 struct Registry {
@@ -297,7 +299,7 @@ impl Member {
         self.rounds.set(0);
         self.takes.set(false);
         self.moving.set(null());
-        self.slot_stack.set(0);
+        self.slot_stack.set(NO_SLOT);
         self.outers.clear();
         self.holdings.clear();
     }

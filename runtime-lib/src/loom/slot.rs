@@ -5,7 +5,7 @@ use super::filter::Filter;
 use super::fraction::Moved;
 use super::holdings::{Call, Loan};
 use super::latch::Taken;
-use super::members::Member;
+use super::members::{Member, NO_SLOT};
 use super::objects::{Name, Object};
 use super::wait::Wait;
 use super::{alone, block, holdings};
@@ -88,6 +88,9 @@ pub unsafe fn run(member: &Member, cell: usize, frame: *const u64, stack: usize)
             }
         }
         break;
+    }
+    if is_reading {
+        member.slot_stack.set(NO_SLOT);
     }
     block::end_reading(member, is_reading);
 }
