@@ -43,16 +43,17 @@ impl Heir {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it is this thread, which makes its claim if it has one. In a handler, the claim of the wait that was interrupted does for
-    /// both: that wait cannot go on before the handler does.
+    /// Whether it is this thread, which makes its claim if it has one. A handler takes the place of the wait that it interrupted,
+    /// which cannot go on before it, and makes its claim again then.
     pub fn is(&self, thread: &mut impl Claimant) -> bool {
         let Some(claim) = thread.claim() else { return false };
         let mut next = self.0.load(Ordering::Relaxed);
         loop {
-            if next == claim.0 || (next != 0 && Claim(next).member() == claim.member()) {
+            if next == claim.0 {
                 return true;
             }
-            if next != 0 && next < claim.0 && !thread.suspects(Claim(next)) {
+            let is_own = Claim(next).member() == claim.member();
+            if next != 0 && next < claim.0 && !is_own && !thread.suspects(Claim(next)) {
                 return false;
             }
             match self.0.compare_exchange(next, claim.0, Ordering::Relaxed, Ordering::Relaxed) {
