@@ -317,7 +317,22 @@ def hard_to_update(options, source, text, delay):
     return f"{CYCLES} cycles, longest {longest / 1e6:.1f} ms"
 
 
+def called_early(options):
+    """Code that runs before its unit is known does not keep the first filter out, nor is that filter taken out while the process ends."""
+    app = loom_process.build(options, INPUTS / "own_malloc.cpp", flags=[f"-I{EXAMPLES}"])
+    path, _ = loom_process.plan(options, loom_process.filter_file(options, "own_malloc", MUTUAL, INPUTS), app)
+    with Live(options, app, delay=100, env={"COVSCHED_OPTIONS": f"filter='{path}'"}) as live:
+        live.go_on(500)
+        if installed(live) != 1 or live.failures:
+            raise Failed(f"{installed(live)} filters, {live.failures} failures")
+        live.stop_clean()
+        if live.said():
+            raise Failed(live.said())
+
+
 LINES = "{{{0}:[enter]; {0}:[leave]}} <> {{{0}:[enter]; {0}:[leave]}}\n"
+# One that is stuck is to be seen while a check lasts.
+MUTUAL, ALONE = "region <> region; timeout 1s\n", "region <> *; timeout 1s\n"
 
 
 def main():
@@ -350,6 +365,11 @@ def main():
         ("signals", lambda: hard_to_update(options, "signals.c", LINES.format("signals.c"), 0)),
         ("callbacks", lambda: hard_to_update(options, "callbacks.c", LINES.format("callbacks.c"), 0)),
         ("left in every way", lambda: hard_to_update(options, "leaves.cpp", "region <> jump_out\n", 100)),
+        ("called early", lambda: called_early(options)),
+        ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
+        ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),
+        ("cancelled", lambda: hard_to_update(options, "cancelled.c", MUTUAL, 0)),
+        ("cancelled, alone", lambda: hard_to_update(options, "cancelled.c", ALONE, 0)),
     ]
     loom_process.finish([check for check in checks if (options.only or "") in check[0]])
 

@@ -7,6 +7,7 @@
 
 use super::filter::Filter;
 use super::heir::Heir;
+use super::holdings::Loan;
 use super::latch::{Latch, Taken};
 use super::members::{self, Member};
 use super::protocol::{self, Shared};
@@ -34,14 +35,22 @@ pub fn is_owner(member: &Member) -> bool {
     OWNER.load(Ordering::Acquire) == member.number()
 }
 
-/// The thread, at a slot, becomes the only one that runs. False if its filter ended meanwhile.
-pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize) -> bool {
-    if is_owner(member) {
-        return true;
+/// Whether it is the thread's turn though it has not noted so: it begins or ends to run alone, and this is a handler that interrupted it, or
+/// it will not go on with that.
+pub fn is_under_way(member: &Member) -> bool {
+    TURN.is_of(member.number()) && !holdings::has_alone(member)
+}
+
+/// The thread, at a slot, becomes the only one that runs. `None` if its filter ended meanwhile.
+pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize) -> Option<Loan> {
+    let is_loan = is_under_way(member);
+    let was_owner = is_owner(member);
+    if was_owner && !is_loan {
+        return Some(Loan::No);
     }
     let mut wait = Wait::begin(member, filter, constraint, location);
-    let is_turn = TURN.take(member.number(), &mut wait) == Taken::Yes;
-    if is_turn {
+    let is_turn = is_loan || TURN.take(member.number(), &mut wait) == Taken::Yes;
+    if is_turn && !was_owner {
         with_control(|| {
             FILTER.store((filter as *const Filter).cast_mut(), Ordering::Relaxed);
             CONSTRAINT.store(constraint.into(), Ordering::Relaxed);
@@ -52,6 +61,8 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
             units::set_waiting(true);
             GATE.request(protocol::ALONE, 0);
         });
+    }
+    if is_turn {
         wait.goes_on();
         let mut looks = 0u32;
         let is_paused_or_own =
@@ -65,11 +76,29 @@ pub fn begin(member: &Member, filter: &Filter, constraint: u16, location: usize)
         }
     }
     wait.end(is_turn);
+    let loan = match (is_loan, was_owner) {
+        (false, _) => Loan::No,
+        (true, true) => Loan::Keeps,
+        (true, false) => Loan::LetsOthersRun,
+    };
     if !filter.is_active() {
-        end(member);
-        return false;
+        match loan {
+            Loan::No => end(member),
+            Loan::Keeps => (),
+            Loan::LetsOthersRun => let_others_run(member),
+        }
+        return None;
     }
-    is_turn
+    is_turn.then_some(loan)
+}
+
+/// A handler's region ends; whose turn it is does not change.
+pub fn let_others_run(member: &Member) {
+    with_control(|| {
+        if OWNER.load(Ordering::Relaxed) == member.number() {
+            stop();
+        }
+    });
 }
 
 /// The thread lets others run again, if it was alone.

@@ -46,7 +46,7 @@ static OWN: Own = Own(UnsafeCell::new((Installed::new(), Clients::new())));
 /// Starts the engine if it is wanted and does not run yet.
 #[inline]
 pub fn start_if_wanted() {
-    if STATE.load(Ordering::Relaxed) == WANTED {
+    if STATE.load(Ordering::Relaxed) == WANTED && super::is_complete() {
         start();
     }
 }
@@ -182,9 +182,9 @@ fn expel(installed: &mut Installed) {
     }
 }
 
-/// Installs the filter of the option, before there are threads; false if there are some already.
+/// Installs the filter of the option, before there are threads; false if there are some already, unless they have left what they were in.
 pub fn install_at_start(filter: &'static Filter) -> bool {
-    if members::count() > 0 || STATE.load(Ordering::Acquire) >= RUNS {
+    if !members::all(members::is_outside) || STATE.load(Ordering::Acquire) >= RUNS {
         return false;
     }
     // SAFETY: no engine runs, and no other thread does what this one does: constructors.

@@ -247,7 +247,7 @@ unsafe extern "C" fn register(first: *const Unit, after: *const Unit) {
     if let Err(text) = unsafe { super::units::register(first, after) } {
         sys::write_error(&["covsched: loom: ", text, "\n"]);
     }
-    super::registered();
+    super::registered(first);
 }
 
 /// Its destructor.

@@ -20,6 +20,10 @@ impl Claim {
     pub fn new(since_milliseconds: u64, member: u32) -> Claim {
         Claim(since_milliseconds << Self::NUMBER | u64::from(member))
     }
+
+    fn member(self) -> u64 {
+        self.0 & ((1 << Self::NUMBER) - 1)
+    }
 }
 
 /// A thread that waits, as far as this goes.
@@ -39,7 +43,8 @@ impl Heir {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether it is this thread, which makes its claim if it has one.
+    /// Whether it is this thread, which makes its claim if it has one. A handler takes the place of the wait that it interrupted,
+    /// which cannot go on before it, and makes its claim again then.
     pub fn is(&self, thread: &mut impl Claimant) -> bool {
         let Some(claim) = thread.claim() else { return false };
         let mut next = self.0.load(Ordering::Relaxed);
@@ -47,7 +52,8 @@ impl Heir {
             if next == claim.0 {
                 return true;
             }
-            if next != 0 && next < claim.0 && !thread.suspects(Claim(next)) {
+            let is_own = Claim(next).member() == claim.member();
+            if next != 0 && next < claim.0 && !is_own && !thread.suspects(Claim(next)) {
                 return false;
             }
             match self.0.compare_exchange(next, claim.0, Ordering::Relaxed, Ordering::Relaxed) {

@@ -1,6 +1,11 @@
 //! What threads hold of filters: so that a lock is released by who took it, and by a thread that ends.
 //!
 //! A thread changes its own holdings while it runs; the engine, those of threads that are paused or gone.
+//!
+//! # Handlers
+//! A lock is taken before that is noted, and forgotten before it is given back. A signal handler in between finds it the thread's, though
+//! not among its holdings: it may use it, and must leave it to the code that it interrupted ([`Loan`]). If that code never goes on,
+//! since the handler jumped away or the thread was cancelled, [`abandon`] gives the lock back.
 
 use super::filter::Filter;
 use super::members::{self, Member};
@@ -20,6 +25,19 @@ pub struct Holding {
     depth: u32,
     /// The call that took it, if it ends with that.
     call: Call,
+    loan: Loan,
+}
+
+/// Whether a holding is that of the code which a handler interrupted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Loan {
+    /// It is not: it is given back at its end.
+    No,
+    /// Nothing is given back.
+    Keeps,
+    /// Other threads, which the interrupted code had not asked to pause, go on.
+    LetsOthersRun,
 }
 
 /// A call of a function that is a region.
@@ -41,7 +59,8 @@ impl Call {
 }
 
 impl Entry for Holding {
-    const EMPTY: Self = Holding { filter: null(), object: null(), constraint: 0, depth: 0, call: Call::NONE };
+    const EMPTY: Self =
+        Holding { filter: null(), object: null(), constraint: 0, depth: 0, call: Call::NONE, loan: Loan::No };
     fn is_empty(&self) -> bool {
         self.filter.is_null()
     }
@@ -54,9 +73,11 @@ impl Holding {
 
     fn give_back(&self, member: &Member) {
         // SAFETY: objects of installed filters stay while they are held.
-        match unsafe { self.object.as_ref() } {
-            Some(object) => give_back(object),
-            None => alone::end_unless_nested(member),
+        match (unsafe { self.object.as_ref() }, self.loan) {
+            (Some(object), Loan::No) => give_back(object),
+            (None, Loan::No) => alone::end_unless_nested(member),
+            (None, Loan::LetsOthersRun) => alone::let_others_run(member),
+            _ => (),
         }
     }
 }
@@ -77,9 +98,16 @@ fn find(member: &Member, filter: &Filter, constraint: u16, key: Option<[u64; 2]>
 
 /// The thread has taken it. Without memory to note that, it is given back: false.
 #[must_use]
-pub fn add(member: &Member, filter: &Filter, constraint: u16, object: Option<&Object>, call: Call) -> bool {
+pub fn add(
+    member: &Member,
+    filter: &Filter,
+    constraint: u16,
+    object: Option<&Object>,
+    call: Call,
+    loan: Loan,
+) -> bool {
     let object = object.map_or(null(), |object| object as *const Object);
-    let holding = Holding { filter, object, constraint, depth: 1, call };
+    let holding = Holding { filter, object, constraint, depth: 1, call, loan };
     let is_noted = member.holdings.push(holding);
     if !is_noted {
         holding.give_back(member);
@@ -117,10 +145,39 @@ pub fn remove(member: &Member, filter: &Filter, constraint: u16, key: Option<[u6
 /// What is noted there is over; it is given back if nothing else says that the thread has it.
 fn forget(member: &Member, index: usize) {
     let holding = member.holdings.get(index);
+    let before = member.moving.get();
+    member.moving.set(holding.object);
     member.holdings.remove(index);
-    let is_same = |other: usize| core::ptr::eq(member.holdings.get(other).object, holding.object);
-    if holding.object.is_null() || !(0..member.holdings.len()).rev().any(is_same) {
+    if holding.object.is_null() || !has(member, holding.object) {
         holding.give_back(member);
+    }
+    member.moving.set(before);
+}
+
+/// Whether the thread has noted that a lock is its own.
+fn has(member: &Member, object: *const Object) -> bool {
+    let is_it = |holding: Holding| core::ptr::eq(holding.object, object) && holding.loan == Loan::No;
+    (0..member.holdings.len()).rev().any(|index| is_it(member.holdings.get(index)))
+}
+
+/// What the thread was doing in a slot will not go on: what it has without having noted so is given back. It is in no handler of
+/// that, or has ended.
+pub fn abandon(member: &Member) {
+    for index in (0..member.holdings.len()).rev() {
+        if member.holdings.get(index).loan != Loan::No {
+            member.holdings.remove(index);
+        }
+    }
+    let object = member.moving.get();
+    member.moving.set(null());
+    // SAFETY: the thread has counted as reading since it was set.
+    if let Some(object) = unsafe { object.as_ref() }.filter(|&object| !has(member, object)) {
+        if let Some(who) = object.latch.give_back_of(member.number()) {
+            wait::wake(&object.latch.word, who);
+        }
+    }
+    if alone::is_under_way(member) {
+        alone::end(member);
     }
 }
 
@@ -179,7 +236,7 @@ pub fn purge(filter: &Filter) {
             let holding = member.holdings.get(index);
             if core::ptr::eq(holding.filter, filter) {
                 member.holdings.remove(index);
-                if holding.object.is_null() {
+                if holding.object.is_null() && holding.loan == Loan::No {
                     alone::end_unless_nested(member);
                 }
             }

@@ -126,6 +126,12 @@ impl Latch {
         sleeper.wake(&self.word, Wake::One);
     }
 
+    /// Whether it is this member's.
+    pub fn is_of(&self, member: u32) -> bool {
+        let value = self.word.load(Ordering::Relaxed);
+        value != DEAD && owner(value) == member
+    }
+
     /// Gives it back; whom to wake.
     #[inline]
     #[must_use]

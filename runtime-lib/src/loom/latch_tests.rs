@@ -100,6 +100,20 @@ fn a_lock_that_is_kept_for_one_that_is_gone_is_not_lost() {
 }
 
 #[test]
+fn what_is_kept_for_a_wait_comes_to_the_handler_that_interrupted_it() {
+    let lock = latch(1);
+    let mut interrupted = waits(10, 2, 9, || {
+        assert_eq!(lock.give_back(), Wake::Heirs);
+        // The handler's wait is younger, and of the same thread.
+        assert_eq!(lock.take(2, &mut waits(20, 2, 1, || ())), Taken::Yes);
+        assert!(lock.is_of(2) && lock.heir.is_nobody());
+        assert_eq!(lock.give_back(), Wake::One);
+    });
+    assert_eq!(lock.take(2, &mut interrupted), Taken::Yes);
+    assert!(lock.heir.is_nobody());
+}
+
+#[test]
 fn in_a_forked_child_only_what_the_survivor_has_is_taken() {
     for (survivor, expected) in [(1, 1), (2, 0), (0, 0)] {
         let lock = latch(1 | KEPT | WAITERS);

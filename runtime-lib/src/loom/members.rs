@@ -16,6 +16,7 @@
 
 use super::birth::Work;
 use super::holdings::Holding;
+use super::objects::Object;
 use super::pile::{Entry, Pile};
 use super::{protocol, units, words};
 use crate::lock::Lock;
@@ -87,6 +88,10 @@ pub struct Member {
     pub takes: Own<bool>,
     /// What it holds of filters.
     pub holdings: Pile<Holding, 14>,
+    /// A lock that it is about to take or to give back, and that may be its own without being among its holdings.
+    pub moving: Own<*const Object>,
+    /// Where the stack of the function ends whose slot it is in; of the outermost one, if handlers are. Else [`NO_SLOT`].
+    pub slot_stack: Own<usize>,
     /// Next of all records ever made.
     next_of_all: Own<*const Member>,
     /// Next of those not in use.
@@ -98,6 +103,8 @@ unsafe impl Sync for Member {}
 
 /// "Has ended" in the thread's word.
 const ENDED: usize = 1;
+/// [`Member::slot_stack`]: above all stacks.
+pub const NO_SLOT: usize = usize::MAX;
 const SLAB: usize = 16 * 4096;
 
 struct Registry {
@@ -291,6 +298,8 @@ impl Member {
         self.in_slot.store(0, Ordering::Relaxed);
         self.rounds.set(0);
         self.takes.set(false);
+        self.moving.set(null());
+        self.slot_stack.set(NO_SLOT);
         self.outers.clear();
         self.holdings.clear();
     }
@@ -455,6 +464,11 @@ pub fn for_each(mut body: impl FnMut(&'static Member)) {
 /// Whether all are as `body` says.
 pub fn all(body: impl FnMut(&'static Member) -> bool) -> bool {
     with_registry(|registry| registry.members().all(body))
+}
+
+/// Whether the thread has left all instrumented functions.
+pub fn is_outside(member: &'static Member) -> bool {
+    protocol::released_at(member) == Some(address_of(&OUTSIDE)) && member.outers.len() == 0
 }
 
 /// How many.

@@ -212,8 +212,29 @@ unsafe fn variable(name: &[u8]) -> Option<&'static [u8]> {
     None
 }
 
+/// The executable's own units have registered.
+static ARE_OWN_HERE: AtomicBool = AtomicBool::new(false);
+
+/// Where the executable's own units are; null if it has none.
+fn own_units() -> *const Unit {
+    sys::weak_address!("__start_covsched_loom_units", ".hidden").cast()
+}
+
+/// Whether all units are here that the process starts with. Constructors of shared objects come before those of the executable, and may
+/// call its functions, such as a `malloc` of its own.
+fn is_complete() -> bool {
+    ARE_OWN_HERE.load(Ordering::Relaxed) || own_units().is_null()
+}
+
 /// Units have registered: the first filter's may be among them.
-fn registered() {
+fn registered(first: *const Unit) {
+    if first == own_units() {
+        ARE_OWN_HERE.store(true, Ordering::Relaxed);
+        if members::count() > 0 {
+            // One that was registered before the C library's own handler comes after the destructors.
+            watch_exit();
+        }
+    }
     let (bytes, length) = FIRST_PLAN.get();
     if bytes.is_null() {
         return;
@@ -269,7 +290,7 @@ unsafe extern "C" {
     ) -> libc::c_int;
 }
 
-/// With the first thread that becomes known, so that this handler comes before all destructors.
+/// With the first thread that becomes known, and with the executable's units, so that this handler comes before all destructors.
 fn watch_exit() {
     unsafe extern "C" fn ends(_: *mut c_void) {
         IS_ENDING.store(true, Ordering::Release);
@@ -290,7 +311,7 @@ fn refuse_first(text: &str) {
 
 /// A thread has become known: the how-manieth.
 fn thread_begins(count: u32) {
-    if !FIRST_PLAN.get().0.is_null() {
+    if !FIRST_PLAN.get().0.is_null() && is_complete() {
         refuse_first(filter::OTHER_BUILD);
         forget_first();
     }
@@ -300,6 +321,7 @@ fn thread_begins(count: u32) {
 /// A thread ends, or has vanished: what it holds of filters is released.
 fn thread_ends(member: &Member) {
     holdings::release_all(member);
+    holdings::abandon(member);
     engine::thread_ends(member.tid());
 }
 

@@ -3,9 +3,9 @@
 use super::expression::{self, Value, NOTHING};
 use super::filter::Filter;
 use super::fraction::Moved;
-use super::holdings::Call;
+use super::holdings::{Call, Loan};
 use super::latch::Taken;
-use super::members::Member;
+use super::members::{Member, NO_SLOT};
 use super::objects::{Name, Object};
 use super::wait::Wait;
 use super::{alone, block, holdings};
@@ -14,6 +14,7 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::loom::plan::{
     OpRecord, BY_CALL, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP,
 };
+use covsched_core::loom::wire;
 
 /// An operation, whose filter is installed while the list is in a cell.
 #[derive(Clone, Copy)]
@@ -55,7 +56,18 @@ impl List {
 pub unsafe fn run(member: &Member, cell: usize, frame: *const u64, stack: usize) {
     // SAFETY: by the contract.
     let cell = unsafe { &*(cell as *const AtomicUsize) };
-    let is_reading = block::begin_reading(member);
+    let mut is_reading = block::begin_reading(member);
+    // A handler's stack is below what it interrupted: a slot further in was left by a jump.
+    if !is_reading && member.slot_stack.get() <= stack && !sys::is_on_alternate_stack() {
+        holdings::abandon(member);
+        member.takes.set(false);
+        member.waits.store(wire::AT_CALL, Ordering::Relaxed);
+        block::end_reading(member, true);
+        is_reading = block::begin_reading(member);
+    }
+    if is_reading {
+        member.slot_stack.set(stack);
+    }
     let mut done = 0;
     let mut at = cell.load(Ordering::Acquire);
     // SAFETY: a list, which stays while it is read.
@@ -76,6 +88,9 @@ pub unsafe fn run(member: &Member, cell: usize, frame: *const u64, stack: usize)
             }
         }
         break;
+    }
+    if is_reading {
+        member.slot_stack.set(NO_SLOT);
     }
     block::end_reading(member, is_reading);
 }
@@ -126,8 +141,8 @@ unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64
             if holdings::nest(member, filter, constraint, None, call) {
                 return false;
             }
-            if alone::begin(member, filter, constraint, location) {
-                let _ = holdings::add(member, filter, constraint, None, call);
+            if let Some(loan) = alone::begin(member, filter, constraint, location) {
+                let _ = holdings::add(member, filter, constraint, None, call, loan);
             }
             true
         }
@@ -152,7 +167,14 @@ fn object(member: &Member, filter: &Filter, location: usize, name: &Name) -> Opt
 
 fn lock(member: &Member, filter: &Filter, location: usize, name: Name, call: Call) -> bool {
     let mut has_waited = false;
+    let moving = member.moving.get();
     while let Some(object) = object(member, filter, location, &name) {
+        if object.latch.is_of(member.number()) {
+            // A handler has interrupted the thread while that took it, or gave it back.
+            let _ = holdings::add(member, filter, name.constraint, Some(object), call, Loan::Keeps);
+            break;
+        }
+        member.moving.set(object);
         let mut taken = object.latch.try_take(member.number());
         if taken == Taken::No {
             let mut wait = Wait::begin(member, filter, name.constraint, location);
@@ -163,13 +185,14 @@ fn lock(member: &Member, filter: &Filter, location: usize, name: Name, call: Cal
         match taken {
             // An update may have taken the filter out by now: then this is nobody's lock.
             Taken::Yes if filter.is_active() => {
-                let _ = holdings::add(member, filter, name.constraint, Some(object), call);
+                let _ = holdings::add(member, filter, name.constraint, Some(object), call, Loan::No);
                 break;
             }
             Taken::Dead => sys::yield_now(),
             Taken::Yes | Taken::No => break,
         }
     }
+    member.moving.set(moving);
     has_waited
 }
 

@@ -67,16 +67,20 @@ impl<'a> Wait<'a> {
     pub fn begin(member: &'a Member, filter: &'a Filter, constraint: u16, location: usize) -> Self {
         let before = member.waits.swap(wire::AT_SLOT, Ordering::Relaxed);
         protocol::release(member, location);
+        // A handler that interrupted a wait has waited for as long as that: what is kept for one must come to the other.
+        let is_nested = before == wire::AT_SLOT;
+        let begun = if is_nested { sys::monotonic_nanoseconds() } else { 0 };
+        filter.waits.fetch_add(is_nested.into(), Ordering::Relaxed);
         Wait {
             member,
             filter,
             constraint,
             location,
-            begun: 0,
-            looked: 0,
+            begun,
+            looked: begun,
             waited: 0,
             moves: 0,
-            is_starving: false,
+            is_starving: is_nested,
             next: None,
             before,
         }
