@@ -289,7 +289,7 @@ def stuck(options, app):
 
 
 def hard_to_update(options, source, text, delay):
-    """Cycles of install, replace and remove; with the filter there are no failures."""
+    """Cycles of install, replace and remove; with the filter there are no failures, and nobody gives back what he does not hold."""
     app = loom_process.build(options, INPUTS / source, flags=[f"-I{EXAMPLES}"])
     path = loom_process.filter_file(options, f"{source}.region", text, INPUTS)
     _, plan = loom_process.plan(options, path, app)
@@ -302,7 +302,10 @@ def hard_to_update(options, source, text, delay):
                 if cycle % 3 == 0:
                     number, _ = wire.replace(number, plan)
                 live.go_on(5)
+                reports = [one["report"] for one in wire.filters() if one["report"]]
                 wire.remove(number)
+            if reports:
+                raise Failed(f"cycle {cycle}: {reports}")
             longest = max(longest, added["nanoseconds"])
         number, _ = live.add(path)
         live.failures_in(loom_process.SETTLE)
@@ -365,6 +368,7 @@ def main():
         ("signals", lambda: hard_to_update(options, "signals.c", LINES.format("signals.c"), 0)),
         ("callbacks", lambda: hard_to_update(options, "callbacks.c", LINES.format("callbacks.c"), 0)),
         ("left in every way", lambda: hard_to_update(options, "leaves.cpp", "region <> jump_out\n", 100)),
+        ("exceptions", lambda: hard_to_update(options, "landing.cpp", "region <> region\n", 100)),
         ("called early", lambda: called_early(options)),
         ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
         ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),

@@ -186,8 +186,9 @@ void describeAsInlined(llvm::Function &New, llvm::DISubprogram &Program);
 
 /// Whether a call of a function that another unit may define can be made without a release around it.
 bool canCallDirectly(const CovLoom &Unit, const llvm::CallBase &Call);
-/// On such a call, until it is made so: where its thread is meanwhile.
-void setDirectLocation(llvm::CallBase &Call, uint32_t Location);
+/// On such a call, until it is made so: where its thread is meanwhile. On a landing pad, or a call that comes back a second time: where a
+/// thread that lands there may pause. For who describes the unit.
+void setLocation(llvm::Instruction &At, uint32_t Location);
 /// Makes the unit's `DirectCalls` so.
 void callDirectly(CovLoom &Unit);
 /// Whether a function that code outside may call can have an entry for that alone.

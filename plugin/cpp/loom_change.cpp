@@ -186,12 +186,15 @@ private:
       Place P = {Place::Kind::Landing, splitAt(unwrap<Instruction>(Pad.pad)->getNextNode(), "landed"), Pad.location};
       P.Releases = true;
       P.Pauses = Pad.pauses;
+      setLocation(*unwrap<Instruction>(Pad.pad), Pad.location);
       Places.push_back(P);
     }
     for (const CovLoomCall &Given : ArrayRef(Plan.calls, Plan.call_count)) {
       auto *Call = unwrap<CallBase>(Given.call);
       Place P = {Place::Kind::AfterCall, nullptr, Given.location};
       P.Releases = Given.kind != COV_LOOM_TEST;
+      if (Given.kind == COV_LOOM_LANDS)
+        setLocation(*Call, P.Location);
       if (Given.kind == COV_LOOM_RELEASE || Given.kind == COV_LOOM_RELEASE_CELL)
         P.Call = Call;
       if (Given.kind == COV_LOOM_RELEASE_CELL) {
@@ -207,7 +210,7 @@ private:
         Unit.DirectCalls.push_back({Call, P.Location, P.Cell});
         // Who describes the only copy sees no release.
         if (!IsCloned)
-          setDirectLocation(*Call, P.Location);
+          setLocation(*Call, P.Location);
       }
       // Control may not come back; the thread is released all the same.
       if (P.Block || P.Call)

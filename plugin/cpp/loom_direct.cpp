@@ -150,9 +150,9 @@ static Function *makeBridge(CovLoom &Unit, Function &Callee, const std::string &
   return F;
 }
 
-void covsched::loom::setDirectLocation(CallBase &Call, uint32_t Location) {
-  auto *Number = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(Call.getContext()), Location));
-  Call.setMetadata(covsched::LoomLocation, MDNode::get(Call.getContext(), {Number}));
+void covsched::loom::setLocation(Instruction &At, uint32_t Location) {
+  auto *Number = ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(At.getContext()), Location));
+  At.setMetadata(covsched::LoomLocation, MDNode::get(At.getContext(), {Number}));
 }
 
 void covsched::loom::callDirectly(CovLoom &Unit) {
@@ -166,7 +166,6 @@ void covsched::loom::callDirectly(CovLoom &Unit) {
       if (!Bridge)
         Bridge = makeBridge(Unit, *Callee, Name, Direct.Cell);
     }
-    Direct.Call->setMetadata(covsched::LoomLocation, nullptr);
     IRBuilder<> B(Direct.Call);
     B.SetCurrentDebugLocation(DebugLoc());
     callAt(*Direct.Call, *Bridge, Writer(Unit, 0).location(B, Direct.Location));

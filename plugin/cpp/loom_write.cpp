@@ -5,6 +5,7 @@
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/CodeGen.h"
@@ -13,6 +14,7 @@
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include "loom.h"
 #include "shared.h"
+#include "tell_path.h"
 
 using namespace llvm;
 using namespace covsched::loom;
@@ -320,6 +322,9 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
   for (CallInst *Slot : unit->SlotCalls)
     for (const char *Kind : {"covsched.from", "covsched.available"})
       Slot->setMetadata(Kind, nullptr);
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      I.setMetadata(covsched::LoomLocation, nullptr);
   // Everything that describes the slow paths is in place.
   callDirectly(*unit);
   for (const Cloned &C : unit->Cloned)

@@ -27,7 +27,7 @@ constexpr const char *LoomRetake = "covsched.loom.retake";
 constexpr const char *LoomAvailable = "covsched.available";
 constexpr const char *LoomFrom = "covsched.from";
 constexpr const char *LoomFrame = "covsched.frame";
-/// On calls that nothing is stored for: the number of the location.
+/// On calls that nothing is stored for, and where control lands: the number of the location.
 constexpr const char *LoomLocation = "covsched.location";
 
 /// On functions whose symbol a wrapper has: that symbol.

@@ -104,6 +104,12 @@ private:
     return COV_TELL_GOES_ON;
   }
 
+  /// What the pass says of an instruction: `loom::setLocation`.
+  static uint32_t toldLocation(const Instruction &I) {
+    MDNode *Told = I.getMetadata(covsched::LoomLocation);
+    return Told ? mdconst::extract<ConstantInt>(Told->getOperand(0))->getZExtValue() : COV_TELL_NONE;
+  }
+
   /// The number of a location byte; COV_TELL_NONE if the value is none.
   uint32_t locationOf(const Value *V) const {
     uint64_t Offset;
@@ -202,7 +208,7 @@ private:
       CovTellItem Item = {};
       Item.kind = COV_TELL_LANDING;
       Item.inst = wrap(&I);
-      Item.number = COV_TELL_NONE;
+      Item.number = toldLocation(I);
       Items.push_back(Item);
     }
     addLine(I);
@@ -216,8 +222,8 @@ private:
     if (Call->isInlineAsm() && At.Number == COV_TELL_NONE)
       return;
     Release Here = At;
-    if (MDNode *Known = Call->getMetadata(covsched::LoomLocation))
-      Here = {static_cast<uint32_t>(mdconst::extract<ConstantInt>(Known->getOperand(0))->getZExtValue()), false};
+    if (uint32_t Known = toldLocation(I); Known != COV_TELL_NONE)
+      Here = {Known, false};
     CovTellItem Item = {};
     Item.kind = COV_TELL_CALL;
     Item.access = COV_TELL_CALLS;

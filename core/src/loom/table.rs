@@ -23,7 +23,7 @@ use std::mem::size_of;
 /// Magic word of [`TableHeader`].
 pub const MAGIC: [u8; 8] = *b"CVLOOMT\0";
 /// Version of the table.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// "None" where an index is expected.
 pub const NONE: u32 = u32::MAX;
 
@@ -167,7 +167,10 @@ pub enum PointKind {
     /// Blocks begin here that several come to.
     Join,
     /// An exception, or a longjmp, lands here.
-    Landing,
+    Landing {
+        /// Where a thread may pause, if it was released when it left where it comes from; [`NONE`] if not here.
+        location: u32,
+    },
     /// The function returns.
     Return,
     /// An exception leaves it.

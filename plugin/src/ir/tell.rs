@@ -96,7 +96,10 @@ pub enum ItemKind<'m> {
     /// An access.
     Access,
     /// An exception lands.
-    Landing,
+    Landing {
+        /// Where a thread may pause that comes here; `NO_NUMBER` if not here.
+        location: u32,
+    },
 }
 
 /// Something in a block.
@@ -267,7 +270,7 @@ unsafe fn item<'m>(raw: &RawItem) -> Item<'m> {
             returns_twice: has(flags::TWICE),
         },
         4 => ItemKind::Access,
-        5 => ItemKind::Landing,
+        5 => ItemKind::Landing { location: raw.number },
         _ => unreachable!("the bridge knows six kinds"),
     };
     let access_kind = match raw.access {

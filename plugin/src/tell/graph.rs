@@ -320,7 +320,7 @@ impl<'m> Drafts<'_, 'm> {
                 (PointKind::Entry { location: at }, 0) => *at = location,
                 _ => self.push(PointKind::Check { location }, self.chain()),
             },
-            ItemKind::Landing => self.push(PointKind::Landing, self.chain()),
+            &ItemKind::Landing { location } => self.push(PointKind::Landing { location }, self.chain()),
             &ItemKind::Call { release, may_unwind, is_asm, returns_twice } => {
                 let Some(facts) = &item.access else { return };
                 let name = original_name(&facts.callee);
@@ -334,6 +334,8 @@ impl<'m> Drafts<'_, 'm> {
                     Release::At(location) => location,
                     Release::Cell(cell) => self.cells.get(cell as usize).copied().unwrap_or(NONE),
                 };
+                // A thread runs while something is called that comes back twice, and may pause when it has come back.
+                let (location, lands) = if returns_twice { (NONE, location) } else { (location, NONE) };
                 self.push(PointKind::Call { target, location, starts }, self.chain());
                 if may_unwind {
                     self.unwinding.push(self.points.len() - 1);
@@ -342,7 +344,7 @@ impl<'m> Drafts<'_, 'm> {
                     self.access(facts, name, depth);
                 }
                 if returns_twice {
-                    self.push(PointKind::Landing, self.chain());
+                    self.push(PointKind::Landing { location: lands }, self.chain());
                 }
             }
             ItemKind::Access => {

@@ -132,7 +132,8 @@ impl Printer<'_> {
                 format!("call {}{at}{} {{{chain}}}", self.target(target), starts.concat())
             }
             PointKind::Join => format!("join {{{chain}}}"),
-            PointKind::Landing => format!("landing {{{chain}}}"),
+            PointKind::Landing { location: NONE } => format!("landing {{{chain}}}"),
+            PointKind::Landing { location } => format!("landing at {location} {{{chain}}}"),
             PointKind::Return => "return".into(),
             PointKind::Unwind => "unwind".into(),
             PointKind::Stop => "stop".into(),

@@ -518,7 +518,7 @@ impl<'g, 'a> Maker<'g, 'a> {
             return None;
         }
         let mut open: Vec<PointId> =
-            points().filter(|&id| matches!(graph.point(id).kind, PointKind::Landing)).collect();
+            points().filter(|&id| matches!(graph.point(id).kind, PointKind::Landing { .. })).collect();
         if open.is_empty() {
             return None;
         }

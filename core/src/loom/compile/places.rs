@@ -429,7 +429,7 @@ pub(super) fn first_entering(graph: &Graph<'_>, places: &Places) -> Vec<SlotAt> 
             .filter(|&id| {
                 matches!(
                     graph.point(id).kind,
-                    PointKind::Check { .. } | PointKind::Entry { .. } | PointKind::Landing
+                    PointKind::Check { .. } | PointKind::Entry { .. } | PointKind::Landing { .. }
                 ) || ended.contains(&id)
                     || graph.before(id).is_empty()
             })

@@ -245,7 +245,7 @@ impl<'a> Graph<'a> {
         }
         for function in with_setjmp {
             let FunctionRef { first, count, .. } = self.functions[function as usize];
-            let landing = |id: &PointId| matches!(self.points[*id as usize].kind, PointKind::Landing);
+            let landing = |id: &PointId| matches!(self.points[*id as usize].kind, PointKind::Landing { .. });
             let landings: Vec<PointId> = (first..first + count).filter(landing).collect();
             self.landings.extend(landings);
         }
@@ -333,6 +333,7 @@ impl<'a> Graph<'a> {
         match &self.points[id as usize].kind {
             PointKind::Entry { location }
             | PointKind::Check { location }
+            | PointKind::Landing { location }
             | PointKind::Call { location, .. } => (*location != NONE).then_some(*location),
             PointKind::Slot { slot, .. } => {
                 let unit = self.functions[self.function_of[id as usize] as usize].unit;
@@ -482,7 +483,9 @@ mod check {
             index("a chain", point.chain, table.chains.len())?;
             point.next.iter().try_for_each(|&next| index("a point", next, count))?;
             match &point.kind {
-                PointKind::Entry { location } | PointKind::Check { location } => place(*location)?,
+                PointKind::Entry { location }
+                | PointKind::Check { location }
+                | PointKind::Landing { location } => place(*location)?,
                 PointKind::Call { target, location, starts } => {
                     place(*location)?;
                     if let Target::Named(name) = target {

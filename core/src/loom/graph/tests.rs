@@ -41,7 +41,7 @@ fn program(random: &Random) -> Program {
                     0 => (PointKind::Return, vec![]),
                     1 => (PointKind::Unwind, vec![]),
                     2 => (PointKind::Stop, vec![]),
-                    3 => (PointKind::Landing, vec![first]),
+                    3 => (PointKind::Landing { location: NONE }, vec![first]),
                     4 => (PointKind::Join, vec![first, second]),
                     5 => (PointKind::Check { location: NONE }, vec![first]),
                     6 if what < 50 => (call(Target::Shapes(vec![1, 2])), vec![first]),
