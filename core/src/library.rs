@@ -14,6 +14,13 @@ mod blocking;
 
 pub use blocking::{is_known, never_blocks, runs_callback};
 
+/// Whether this function does not return, but goes to where `setjmp` was called.
+pub fn jumps_away(linkage_name: &str) -> bool {
+    const JUMPS: [&str; 6] =
+        ["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__libc_longjmp", "__libc_siglongjmp"];
+    JUMPS.contains(&linkage_name)
+}
+
 /// Whether a call of this function never comes to a synchronization of the program's own.
 pub fn never_synchronizes(linkage_name: &str) -> bool {
     NAMES.binary_search(&linkage_name).is_ok() || begins_with(linkage_name, PREFIXES)

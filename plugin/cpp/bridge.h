@@ -651,6 +651,8 @@ struct CovLoomFunction {
   size_t pad_count;
   const LLVMValueRef *markers; // calls that only a recording needs: the slow path alone has them
   size_t marker_count;
+  const LLVMValueRef *jumps;   // calls of longjmp: always behind a slot
+  size_t jump_count;
   uint32_t number;            // of its byte
   uint32_t entry_location;    // COV_LOOM_NONE: no thread pauses there
   uint8_t how;                // CovLoomHow

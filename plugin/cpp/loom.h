@@ -147,9 +147,9 @@ struct FixedSlot {
   llvm::DILocation *From;
 };
 
-/// Puts slots into blocks, wherever the chain of lines changes.
+/// Puts slots into blocks, wherever the chain of lines changes, and before `Jumps`, which leave the function.
 void placeSlots(CovLoom &Unit, llvm::ArrayRef<llvm::BasicBlock *> Blocks, Chains &Lines,
-                llvm::ArrayRef<FixedSlot> Fixed);
+                llvm::ArrayRef<FixedSlot> Fixed, const llvm::SmallPtrSetImpl<llvm::Instruction *> &Jumps);
 
 /// Values with two definitions, one in each copy of their block: every use gets the one that reaches it. `Slow`: the blocks of
 /// the slow copy.

@@ -76,13 +76,20 @@ public:
     for (const Place &P : Places)
       fill(P, Lines.get(), Fixed);
     enter();
+    SmallPtrSet<Instruction *, 4> Jumps;
+    for (LLVMValueRef Jump : ArrayRef(Plan.jumps, Plan.jump_count)) {
+      Value *Own = unwrap(Jump);
+      if (IsCloned)
+        Own = Map.lookup(Own);
+      Jumps.insert(cast<Instruction>(Own));
+    }
     if (IsCloned) {
       Fixed.push_back({slowOf(Body), nullptr});
-      placeSlots(Unit, Slow, *Lines, Fixed);
+      placeSlots(Unit, Slow, *Lines, Fixed, Jumps);
     } else if (HasSlots) {
       Fixed.push_back({Body, nullptr});
       Fast.append(Added);
-      placeSlots(Unit, Fast, *Lines, Fixed);
+      placeSlots(Unit, Fast, *Lines, Fixed, Jumps);
     }
     release();
     if (IsCloned) {

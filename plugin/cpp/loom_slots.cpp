@@ -101,7 +101,8 @@ namespace {
 
 class Placer {
 public:
-  Placer(CovLoom &Unit, Chains &Lines) : Unit(Unit), Lines(Lines), Write(Unit, 0) {}
+  Placer(CovLoom &Unit, Chains &Lines, const SmallPtrSetImpl<Instruction *> &Jumps)
+      : Unit(Unit), Lines(Lines), Jumps(Jumps), Write(Unit, 0) {}
 
   void slot(Instruction *Before, DILocation *From, DILocation *To) {
     LLVMContext &Context = Before->getContext();
@@ -123,9 +124,10 @@ public:
     CallInst *Bound = Block.getTerminatingMustTailCall();
     for (Instruction &I : make_early_inc_range(Block)) {
       DILocation *Line = lineOf(I);
-      if (Line && !sameChain(Now, Line)) {
-        slot(&I, Now, Line);
-        Now = Line;
+      bool IsChange = Line && !sameChain(Now, Line);
+      if (IsChange || Jumps.count(&I)) {
+        slot(&I, Now, IsChange ? Line : Now);
+        Now = IsChange ? Line : Now;
       }
       if (&I == Bound)
         break;
@@ -171,6 +173,7 @@ public:
 private:
   CovLoom &Unit;
   Chains &Lines;
+  const SmallPtrSetImpl<Instruction *> &Jumps;
   Writer Write;
 };
 
@@ -189,8 +192,8 @@ static void numberSlots(CovLoom &Unit, Function &F, uint32_t First) {
 }
 
 void covsched::loom::placeSlots(CovLoom &Unit, ArrayRef<BasicBlock *> Blocks, Chains &Lines,
-                                ArrayRef<FixedSlot> Fixed) {
-  Placer Place(Unit, Lines);
+                                ArrayRef<FixedSlot> Fixed, const SmallPtrSetImpl<Instruction *> &Jumps) {
+  Placer Place(Unit, Lines, Jumps);
   uint32_t First = Unit.SlotCount;
   SmallPtrSet<BasicBlock *, 32> Own(Blocks.begin(), Blocks.end());
   DenseMap<BasicBlock *, DILocation *> At;

@@ -186,6 +186,8 @@ pub struct FunctionPlan<'m> {
     pub calls: Vec<PlannedCall<'m>>,
     /// Its markers that only a recording needs: the slow path alone has them.
     pub markers: Vec<Inst<'m>>,
+    /// Its calls of `longjmp`: with a slot before each, at which filters can end what it leaves.
+    pub jumps: Vec<Inst<'m>>,
 }
 
 /// Which optimizations are left out.
@@ -431,6 +433,7 @@ impl<'m> Unit<'m> {
             .map(|&PlannedPad { pad, location, pauses }| raw::RawPad { pad: pad.0, location, pauses })
             .collect();
         let markers: Vec<LLVMValueRef> = plan.markers.iter().map(|marker| marker.0).collect();
+        let jumps: Vec<LLVMValueRef> = plan.jumps.iter().map(|jump| jump.0).collect();
         let entrance = match plan.entrance {
             Entrance::Inside => 0,
             Entrance::Outside => how::OUTSIDE,
@@ -447,6 +450,8 @@ impl<'m> Unit<'m> {
             pad_count: pads.len(),
             markers: markers.as_ptr(),
             marker_count: markers.len(),
+            jumps: jumps.as_ptr(),
+            jump_count: jumps.len(),
             number: plan.number,
             entry_location: plan.entry.unwrap_or(NONE),
             how: entrance | if plan.is_cloned { how::CLONE } else { 0 },

@@ -16,6 +16,7 @@ use crate::ir::loom::{Entrance, FunctionPlan, PlannedCall, PlannedCheck, Planned
 use crate::ir::Inst;
 use crate::parameters::LoomOptions;
 use crate::report::limits::{Limit, Limits};
+use covsched_core::library;
 use covsched_core::loom::abi::name_hash;
 use std::collections::{HashMap, HashSet};
 
@@ -129,6 +130,8 @@ impl<'m> Plan<'m> {
             .collect();
         let calls = body.calls.iter().filter_map(|call| self.choose_call(call, pausing)).collect();
         let markers = body.calls.iter().filter(|call| call.is_for_recording).map(|call| call.inst).collect();
+        let jumps = body.calls.iter().filter(|call| !call.is_bound && library::jumps_away(&call.callee));
+        let jumps = jumps.map(|call| call.inst).collect();
         let plan = FunctionPlan {
             function: body.facts.function,
             number,
@@ -139,6 +142,7 @@ impl<'m> Plan<'m> {
             pads,
             calls,
             markers,
+            jumps,
         };
         let limit = body.obstacle.map_or("", |(obstacle, _)| obstacle.describe());
         Planned { name: name.clone(), plan, limit }

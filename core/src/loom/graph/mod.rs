@@ -227,7 +227,7 @@ impl<'a> Graph<'a> {
             }
             let Target::Named(name) = target else { continue };
             let name = self.text(unit, *name);
-            if JUMPS.contains(&name) {
+            if library::jumps_away(name) {
                 self.jumps.push(id);
             } else if RETURNS_TWICE.contains(&name) {
                 with_setjmp.insert(self.function_of[id as usize]);
@@ -417,8 +417,6 @@ fn add_group(groups: &mut Vec<Group>, open: bool) -> GroupId {
     groups.len() as GroupId - 1
 }
 
-const JUMPS: &[&str] =
-    &["longjmp", "_longjmp", "siglongjmp", "__longjmp_chk", "__libc_longjmp", "__libc_siglongjmp"];
 const RETURNS_TWICE: &[&str] = &["setjmp", "_setjmp", "sigsetjmp", "__sigsetjmp", "getcontext"];
 
 /// Whether a library function is known to call no function of the program, so that it starts no thread with one either.

@@ -105,6 +105,8 @@ pub(crate) struct RawFunctionPlan {
     pub(crate) pad_count: usize,
     pub(crate) markers: *const LLVMValueRef,
     pub(crate) marker_count: usize,
+    pub(crate) jumps: *const LLVMValueRef,
+    pub(crate) jump_count: usize,
     pub(crate) number: u32,
     pub(crate) entry_location: u32,
     pub(crate) how: u8,
