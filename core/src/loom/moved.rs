@@ -26,6 +26,7 @@ use super::table::{
     Access, AccessKind, Function, Line, OriginalFunction, Point, PointKind, Precision, Text, UnitTable, NONE,
 };
 use crate::library::never_synchronizes;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
@@ -123,27 +124,41 @@ pub fn reasons(table: &UnitTable, scope: Scope<'_>) -> Vec<Reason> {
             _ => vec![Reason::Unknown { unit: table.unit.clone() }],
         };
     };
-    let by_name: HashMap<Text, &OriginalFunction> =
-        originals.iter().map(|function| (function.name, function)).collect();
+    let unit = Unit::new(table, originals);
     let mut found = BTreeSet::new();
     for &number in scope.functions {
         let Some(late) = table.functions.get(number).filter(|late| late.limit.is_empty()) else { continue };
+        let depths = OnceCell::new();
         for (name, copy) in copies(table, late, scope) {
-            let Some(&original) = by_name.get(&name) else { continue };
-            let pair = Pair {
-                table,
-                by_name: &by_name,
-                scope,
-                before: Side::new(table, &original.points, &original.accesses, name, 0),
-                after: Side::new(table, &late.points, &late.accesses, name, copy),
-                late,
-                copy,
-            };
-            pair.compare(&mut found);
+            let Some(&original) = unit.by_name.get(&name) else { continue };
+            Pair::new(&unit, scope, original, late, copy, &depths).compare(&mut found);
         }
     }
-    vanished::find(table, &by_name, scope, &mut found);
+    vanished::find(&unit, scope, &mut found);
     found.into_iter().collect()
+}
+
+/// A unit, and what is asked of it for each access.
+struct Unit<'a> {
+    table: &'a UnitTable,
+    /// Its functions before optimization.
+    by_name: HashMap<Text, &'a OriginalFunction>,
+    /// Names of its functions after optimization.
+    defined: HashSet<Text>,
+    /// What these still call by name.
+    called: HashSet<Text>,
+}
+
+impl<'a> Unit<'a> {
+    fn new(table: &'a UnitTable, originals: &'a [OriginalFunction]) -> Self {
+        let accesses = table.functions.iter().flat_map(|function| &function.accesses);
+        Unit {
+            table,
+            by_name: originals.iter().map(|function| (function.name, function)).collect(),
+            defined: table.functions.iter().map(|function| function.name).collect(),
+            called: accesses.map(|access| access.callee).collect(),
+        }
+    }
 }
 
 /// The functions in the scope whose code is in this one, with the number of their copy there.
@@ -165,25 +180,16 @@ struct Side<'a> {
     accesses: &'a [Access],
     /// For each point the copy's line that is active there.
     lines: Vec<Option<Line>>,
-    /// For each point how many loops are around it.
-    depths: Vec<u32>,
 }
 
 impl<'a> Side<'a> {
     fn new(table: &UnitTable, points: &'a [Point], accesses: &'a [Access], name: Text, copy: u32) -> Self {
-        let of_chain: Vec<Option<Line>> = table
-            .chains
-            .iter()
-            .map(|chain| chain.iter().find(|line| line.function == name && line.copy == copy).copied())
-            .collect();
-        let next: Vec<Vec<usize>> =
-            points.iter().map(|point| point.next.iter().map(|&next| next as usize).collect()).collect();
-        Side {
-            points,
-            accesses,
-            lines: points.iter().map(|point| of_chain[point.chain as usize]).collect(),
-            depths: loops::depths(&next),
-        }
+        // A unit has many more chains than one of its functions has points.
+        let line = |point: &Point| {
+            let chain = &table.chains[point.chain as usize];
+            chain.iter().find(|line| line.function == name && line.copy == copy).copied()
+        };
+        Side { points, accesses, lines: points.iter().map(line).collect() }
     }
 
     /// The copy's line that an access belongs to.
@@ -278,16 +284,44 @@ fn fits(before: AccessKind, after: AccessKind) -> bool {
 
 /// One function of the scope, before optimization and in one of its copies after.
 struct Pair<'a> {
-    table: &'a UnitTable,
-    by_name: &'a HashMap<Text, &'a OriginalFunction>,
+    unit: &'a Unit<'a>,
     scope: Scope<'a>,
     before: Side<'a>,
     after: Side<'a>,
     late: &'a Function,
     copy: u32,
+    /// For each point of `late` how many loops are around it, once that was asked for; all its copies share it.
+    depths: &'a OnceCell<Vec<u32>>,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    fn new(
+        unit: &'a Unit<'a>,
+        scope: Scope<'a>,
+        original: &'a OriginalFunction,
+        late: &'a Function,
+        copy: u32,
+        depths: &'a OnceCell<Vec<u32>>,
+    ) -> Self {
+        let name = original.name;
+        Pair {
+            unit,
+            scope,
+            before: Side::new(unit.table, &original.points, &original.accesses, name, 0),
+            after: Side::new(unit.table, &late.points, &late.accesses, name, copy),
+            late,
+            copy,
+            depths,
+        }
+    }
+
+    fn depths(&self) -> &[u32] {
+        self.depths.get_or_init(|| {
+            let next = |point: &Point| point.next.iter().map(|&next| next as usize).collect();
+            loops::depths(&self.late.points.iter().map(next).collect::<Vec<_>>())
+        })
+    }
+
     fn is_in_scope(&self, line: Line) -> bool {
         match (self.scope.function, self.scope.range) {
             (Some(name), _) => line.function == name,
@@ -297,7 +331,7 @@ impl Pair<'_> {
     }
 
     fn at(&self, access: &Access, line: Line) -> At {
-        let text = |text: Text| self.table.strings.get(text as usize).map_or("", String::as_str);
+        let text = |text: Text| self.unit.table.strings.get(text as usize).map_or("", String::as_str);
         let verb = match access.kind {
             AccessKind::Read => "read",
             AccessKind::Write => "write",
@@ -363,24 +397,17 @@ impl Pair<'_> {
         if access.ends || access.callee == NONE {
             return false;
         }
-        match self.by_name.get(&access.callee) {
+        match self.unit.by_name.get(&access.callee) {
             Some(callee) => callee.accesses.iter().any(|inner| inner.kind != AccessKind::Call || !inner.ends),
             // Not of this unit, or without any access.
             None => {
-                let name = self.table.strings.get(access.callee as usize).map_or("", String::as_str);
-                let is_defined = self.table.functions.iter().any(|function| function.name == access.callee);
-                !is_defined && !never_synchronizes(name) && self.is_called_elsewhere(access.callee)
+                let name = self.unit.table.strings.get(access.callee as usize).map_or("", String::as_str);
+                // What is called nowhere any more was a function without accesses.
+                !self.unit.defined.contains(&access.callee)
+                    && !never_synchronizes(name)
+                    && self.unit.called.contains(&access.callee)
             }
         }
-    }
-
-    /// Whether the unit still calls it: what it calls nowhere was a function without accesses that is gone.
-    fn is_called_elsewhere(&self, callee: Text) -> bool {
-        self.table
-            .functions
-            .iter()
-            .flat_map(|function| &function.accesses)
-            .any(|access| access.callee == callee)
     }
 
     /// What a line did of one kind, and what it does.
@@ -435,7 +462,7 @@ impl Pair<'_> {
             return;
         }
         let depth = now.iter().map(|access| access.depth).max().unwrap_or(0);
-        let lines = self.after.lines.iter().zip(&self.after.depths);
+        let lines = self.after.lines.iter().zip(self.depths());
         let deepest =
             lines.filter(|(other, _)| other.is_some_and(is_line)).map(|(_, &depth)| depth).max().unwrap_or(0);
         let is_less_deep = match self.copy {
@@ -459,7 +486,7 @@ impl Pair<'_> {
 
     fn has_inlined_code(&self, line: Line) -> bool {
         self.late.points.iter().any(|point| {
-            let chain = &self.table.chains[point.chain as usize];
+            let chain = &self.unit.table.chains[point.chain as usize];
             chain.iter().skip(1).any(|outer| {
                 (outer.function, outer.copy, outer.line) == (line.function, self.copy, line.line)
                     && outer.file == line.file
