@@ -14,12 +14,16 @@
 //! - be *torn* from another: the region is left and entered again between the two, though it was not before;
 //! - be in an inlined copy that has no line any more ([`vanished`]).
 //!
+//! Where the region is the whole function, not an inlined copy of it, none of this matters as long as the access is still
+//! the function's ([`whole`]).
+//!
 //! # What is not seen
 //! Code that optimization found to be dead is not told from code that was moved where it is conditional and not the
 //! function itself but an inlined copy: it is taken for dead. Accesses through different expressions are not known to be the
 //! same place. Calls of libraries that are only computations are not looked at.
 
 mod vanished;
+mod whole;
 
 use super::loops;
 use super::table::{
@@ -365,6 +369,7 @@ impl<'a> Pair<'a> {
         for &(access, line) in &scoped {
             by_line.entry((line.file, line.line, access.kind)).or_default().push(access);
         }
+        let is_whole = whole::is_covered(self);
         let inside = match (self.scope.function, self.scope.range) {
             (None, Some((file, first, last))) if first < last => {
                 Some((self.before.inside(file, first, last), self.after.inside(file, first, last)))
@@ -377,14 +382,16 @@ impl<'a> Pair<'a> {
                 |access: &&&Access| inside.as_ref().is_none_or(|(before, _)| before[access.point as usize]);
             let group: Vec<&Access> = group.iter().filter(was_inside).copied().collect();
             if !group.is_empty() {
-                self.compare_line(line, *kind, &group, found);
+                self.compare_line(line, *kind, &group, is_whole, found);
             }
         }
         // A copy without the region's first line is never in it; who looks for that line's slots reports it.
         if let Some((before, after)) = inside.as_ref().filter(|(_, after)| after.contains(&true)) {
             self.find_outside(&scoped, before, after, found);
         }
-        self.find_torn(&scoped, found);
+        if !is_whole {
+            self.find_torn(&scoped, found);
+        }
     }
 
     /// Whether it would be missed.
@@ -411,7 +418,14 @@ impl<'a> Pair<'a> {
     }
 
     /// What a line did of one kind, and what it does.
-    fn compare_line(&self, line: Line, kind: AccessKind, group: &[&Access], found: &mut BTreeSet<Reason>) {
+    fn compare_line(
+        &self,
+        line: Line,
+        kind: AccessKind,
+        group: &[&Access],
+        is_whole: bool,
+        found: &mut BTreeSet<Reason>,
+    ) {
         let is_line = |other: Line| (other.file, other.line) == (line.file, line.line);
         let on_line: Vec<&Access> = self
             .after
@@ -420,7 +434,7 @@ impl<'a> Pair<'a> {
             .filter(|access| self.after.line(access).is_some_and(is_line))
             .collect();
         if kind == AccessKind::Call {
-            if !self.is_called(line) {
+            if !is_whole && !self.is_called(line) {
                 for access in group {
                     if !self.is_done_before(access) && !self.may_be_dead(access) {
                         found.insert(Reason::Gone(self.at(access, line)));
@@ -443,12 +457,15 @@ impl<'a> Pair<'a> {
         let others = now.iter().filter(|access| !places.contains_key(&access.place));
         let spare =
             others.fold(0usize, |sum, other| if other.vector { usize::MAX } else { sum.saturating_add(1) });
-        let gone: Vec<&&Access> =
+        let mut gone: Vec<&&Access> =
             missing.into_iter().filter(|access| !self.is_excused(access, line)).collect();
-        for access in gone.iter().skip(spare) {
+        // What took another form is rather one of those that are inside anyway.
+        let is_inside = |access: &&&Access| is_whole && whole::is_inside(self, access);
+        gone.sort_by_key(|access| !is_inside(access));
+        for access in gone.into_iter().skip(spare).filter(|access| !is_inside(access)) {
             found.insert(Reason::Gone(self.at(access, line)));
         }
-        if now.is_empty() {
+        if is_whole || now.is_empty() {
             return;
         }
         let most = group.iter().max_by_key(|access| access.depth).expect("it has at least one");
