@@ -14,18 +14,23 @@
 //! - be *torn* from another: the region is left and entered again between the two, though it was not before;
 //! - be in an inlined copy that has no line any more ([`vanished`]).
 //!
+//! Where the region is the whole function, not an inlined copy of it, none of this matters as long as the access is still
+//! the function's ([`whole`]).
+//!
 //! # What is not seen
 //! Code that optimization found to be dead is not told from code that was moved where it is conditional and not the
 //! function itself but an inlined copy: it is taken for dead. Accesses through different expressions are not known to be the
 //! same place. Calls of libraries that are only computations are not looked at.
 
 mod vanished;
+mod whole;
 
 use super::loops;
 use super::table::{
     Access, AccessKind, Function, Line, OriginalFunction, Point, PointKind, Precision, Text, UnitTable, NONE,
 };
 use crate::library::never_synchronizes;
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fmt;
 
@@ -123,27 +128,41 @@ pub fn reasons(table: &UnitTable, scope: Scope<'_>) -> Vec<Reason> {
             _ => vec![Reason::Unknown { unit: table.unit.clone() }],
         };
     };
-    let by_name: HashMap<Text, &OriginalFunction> =
-        originals.iter().map(|function| (function.name, function)).collect();
+    let unit = Unit::new(table, originals);
     let mut found = BTreeSet::new();
     for &number in scope.functions {
         let Some(late) = table.functions.get(number).filter(|late| late.limit.is_empty()) else { continue };
+        let depths = OnceCell::new();
         for (name, copy) in copies(table, late, scope) {
-            let Some(&original) = by_name.get(&name) else { continue };
-            let pair = Pair {
-                table,
-                by_name: &by_name,
-                scope,
-                before: Side::new(table, &original.points, &original.accesses, name, 0),
-                after: Side::new(table, &late.points, &late.accesses, name, copy),
-                late,
-                copy,
-            };
-            pair.compare(&mut found);
+            let Some(&original) = unit.by_name.get(&name) else { continue };
+            Pair::new(&unit, scope, original, late, copy, &depths).compare(&mut found);
         }
     }
-    vanished::find(table, &by_name, scope, &mut found);
+    vanished::find(&unit, scope, &mut found);
     found.into_iter().collect()
+}
+
+/// A unit, and what is asked of it for each access.
+struct Unit<'a> {
+    table: &'a UnitTable,
+    /// Its functions before optimization.
+    by_name: HashMap<Text, &'a OriginalFunction>,
+    /// Names of its functions after optimization.
+    defined: HashSet<Text>,
+    /// What these still call by name.
+    called: HashSet<Text>,
+}
+
+impl<'a> Unit<'a> {
+    fn new(table: &'a UnitTable, originals: &'a [OriginalFunction]) -> Self {
+        let accesses = table.functions.iter().flat_map(|function| &function.accesses);
+        Unit {
+            table,
+            by_name: originals.iter().map(|function| (function.name, function)).collect(),
+            defined: table.functions.iter().map(|function| function.name).collect(),
+            called: accesses.map(|access| access.callee).collect(),
+        }
+    }
 }
 
 /// The functions in the scope whose code is in this one, with the number of their copy there.
@@ -165,25 +184,16 @@ struct Side<'a> {
     accesses: &'a [Access],
     /// For each point the copy's line that is active there.
     lines: Vec<Option<Line>>,
-    /// For each point how many loops are around it.
-    depths: Vec<u32>,
 }
 
 impl<'a> Side<'a> {
     fn new(table: &UnitTable, points: &'a [Point], accesses: &'a [Access], name: Text, copy: u32) -> Self {
-        let of_chain: Vec<Option<Line>> = table
-            .chains
-            .iter()
-            .map(|chain| chain.iter().find(|line| line.function == name && line.copy == copy).copied())
-            .collect();
-        let next: Vec<Vec<usize>> =
-            points.iter().map(|point| point.next.iter().map(|&next| next as usize).collect()).collect();
-        Side {
-            points,
-            accesses,
-            lines: points.iter().map(|point| of_chain[point.chain as usize]).collect(),
-            depths: loops::depths(&next),
-        }
+        // A unit has many more chains than one of its functions has points.
+        let line = |point: &Point| {
+            let chain = &table.chains[point.chain as usize];
+            chain.iter().find(|line| line.function == name && line.copy == copy).copied()
+        };
+        Side { points, accesses, lines: points.iter().map(line).collect() }
     }
 
     /// The copy's line that an access belongs to.
@@ -278,16 +288,44 @@ fn fits(before: AccessKind, after: AccessKind) -> bool {
 
 /// One function of the scope, before optimization and in one of its copies after.
 struct Pair<'a> {
-    table: &'a UnitTable,
-    by_name: &'a HashMap<Text, &'a OriginalFunction>,
+    unit: &'a Unit<'a>,
     scope: Scope<'a>,
     before: Side<'a>,
     after: Side<'a>,
     late: &'a Function,
     copy: u32,
+    /// For each point of `late` how many loops are around it, once that was asked for; all its copies share it.
+    depths: &'a OnceCell<Vec<u32>>,
 }
 
-impl Pair<'_> {
+impl<'a> Pair<'a> {
+    fn new(
+        unit: &'a Unit<'a>,
+        scope: Scope<'a>,
+        original: &'a OriginalFunction,
+        late: &'a Function,
+        copy: u32,
+        depths: &'a OnceCell<Vec<u32>>,
+    ) -> Self {
+        let name = original.name;
+        Pair {
+            unit,
+            scope,
+            before: Side::new(unit.table, &original.points, &original.accesses, name, 0),
+            after: Side::new(unit.table, &late.points, &late.accesses, name, copy),
+            late,
+            copy,
+            depths,
+        }
+    }
+
+    fn depths(&self) -> &[u32] {
+        self.depths.get_or_init(|| {
+            let next = |point: &Point| point.next.iter().map(|&next| next as usize).collect();
+            loops::depths(&self.late.points.iter().map(next).collect::<Vec<_>>())
+        })
+    }
+
     fn is_in_scope(&self, line: Line) -> bool {
         match (self.scope.function, self.scope.range) {
             (Some(name), _) => line.function == name,
@@ -297,7 +335,7 @@ impl Pair<'_> {
     }
 
     fn at(&self, access: &Access, line: Line) -> At {
-        let text = |text: Text| self.table.strings.get(text as usize).map_or("", String::as_str);
+        let text = |text: Text| self.unit.table.strings.get(text as usize).map_or("", String::as_str);
         let verb = match access.kind {
             AccessKind::Read => "read",
             AccessKind::Write => "write",
@@ -331,6 +369,7 @@ impl Pair<'_> {
         for &(access, line) in &scoped {
             by_line.entry((line.file, line.line, access.kind)).or_default().push(access);
         }
+        let is_whole = whole::is_covered(self);
         let inside = match (self.scope.function, self.scope.range) {
             (None, Some((file, first, last))) if first < last => {
                 Some((self.before.inside(file, first, last), self.after.inside(file, first, last)))
@@ -343,14 +382,16 @@ impl Pair<'_> {
                 |access: &&&Access| inside.as_ref().is_none_or(|(before, _)| before[access.point as usize]);
             let group: Vec<&Access> = group.iter().filter(was_inside).copied().collect();
             if !group.is_empty() {
-                self.compare_line(line, *kind, &group, found);
+                self.compare_line(line, *kind, &group, is_whole, found);
             }
         }
         // A copy without the region's first line is never in it; who looks for that line's slots reports it.
         if let Some((before, after)) = inside.as_ref().filter(|(_, after)| after.contains(&true)) {
             self.find_outside(&scoped, before, after, found);
         }
-        self.find_torn(&scoped, found);
+        if !is_whole {
+            self.find_torn(&scoped, found);
+        }
     }
 
     /// Whether it would be missed.
@@ -363,28 +404,28 @@ impl Pair<'_> {
         if access.ends || access.callee == NONE {
             return false;
         }
-        match self.by_name.get(&access.callee) {
+        match self.unit.by_name.get(&access.callee) {
             Some(callee) => callee.accesses.iter().any(|inner| inner.kind != AccessKind::Call || !inner.ends),
             // Not of this unit, or without any access.
             None => {
-                let name = self.table.strings.get(access.callee as usize).map_or("", String::as_str);
-                let is_defined = self.table.functions.iter().any(|function| function.name == access.callee);
-                !is_defined && !never_synchronizes(name) && self.is_called_elsewhere(access.callee)
+                let name = self.unit.table.strings.get(access.callee as usize).map_or("", String::as_str);
+                // What is called nowhere any more was a function without accesses.
+                !self.unit.defined.contains(&access.callee)
+                    && !never_synchronizes(name)
+                    && self.unit.called.contains(&access.callee)
             }
         }
     }
 
-    /// Whether the unit still calls it: what it calls nowhere was a function without accesses that is gone.
-    fn is_called_elsewhere(&self, callee: Text) -> bool {
-        self.table
-            .functions
-            .iter()
-            .flat_map(|function| &function.accesses)
-            .any(|access| access.callee == callee)
-    }
-
     /// What a line did of one kind, and what it does.
-    fn compare_line(&self, line: Line, kind: AccessKind, group: &[&Access], found: &mut BTreeSet<Reason>) {
+    fn compare_line(
+        &self,
+        line: Line,
+        kind: AccessKind,
+        group: &[&Access],
+        is_whole: bool,
+        found: &mut BTreeSet<Reason>,
+    ) {
         let is_line = |other: Line| (other.file, other.line) == (line.file, line.line);
         let on_line: Vec<&Access> = self
             .after
@@ -393,7 +434,7 @@ impl Pair<'_> {
             .filter(|access| self.after.line(access).is_some_and(is_line))
             .collect();
         if kind == AccessKind::Call {
-            if !self.is_called(line) {
+            if !is_whole && !self.is_called(line) {
                 for access in group {
                     if !self.is_done_before(access) && !self.may_be_dead(access) {
                         found.insert(Reason::Gone(self.at(access, line)));
@@ -416,12 +457,15 @@ impl Pair<'_> {
         let others = now.iter().filter(|access| !places.contains_key(&access.place));
         let spare =
             others.fold(0usize, |sum, other| if other.vector { usize::MAX } else { sum.saturating_add(1) });
-        let gone: Vec<&&Access> =
+        let mut gone: Vec<&&Access> =
             missing.into_iter().filter(|access| !self.is_excused(access, line)).collect();
-        for access in gone.iter().skip(spare) {
+        // What took another form is rather one of those that are inside anyway.
+        let is_inside = |access: &&&Access| is_whole && whole::is_inside(self, access);
+        gone.sort_by_key(|access| !is_inside(access));
+        for access in gone.into_iter().skip(spare).filter(|access| !is_inside(access)) {
             found.insert(Reason::Gone(self.at(access, line)));
         }
-        if now.is_empty() {
+        if is_whole || now.is_empty() {
             return;
         }
         let most = group.iter().max_by_key(|access| access.depth).expect("it has at least one");
@@ -435,7 +479,7 @@ impl Pair<'_> {
             return;
         }
         let depth = now.iter().map(|access| access.depth).max().unwrap_or(0);
-        let lines = self.after.lines.iter().zip(&self.after.depths);
+        let lines = self.after.lines.iter().zip(self.depths());
         let deepest =
             lines.filter(|(other, _)| other.is_some_and(is_line)).map(|(_, &depth)| depth).max().unwrap_or(0);
         let is_less_deep = match self.copy {
@@ -459,7 +503,7 @@ impl Pair<'_> {
 
     fn has_inlined_code(&self, line: Line) -> bool {
         self.late.points.iter().any(|point| {
-            let chain = &self.table.chains[point.chain as usize];
+            let chain = &self.unit.table.chains[point.chain as usize];
             chain.iter().skip(1).any(|outer| {
                 (outer.function, outer.copy, outer.line) == (line.function, self.copy, line.line)
                     && outer.file == line.file

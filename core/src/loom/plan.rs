@@ -2,7 +2,8 @@
 //! checks every index and offset, since it trusts nobody.
 //!
 //! # Layout
-//! A [`PlanHeader`], then at the offsets that it names (multiples of 8): [`UnitRef`]s, [`Switch`]es, [`UnsafeAt`]s,
+//! A [`PlanHeader`], then at the offsets that it names (multiples of 8): [`UnitRef`]s, [`Switch`]es, [`UnsafeAt`]s
+//! (sorted by unit and location; none shares a location with another),
 //! [`OpRecord`]s (sorted by unit, slot and the order in which they are to be done), [`ConstraintRecord`]s; then bytes:
 //! expressions ([`code`]) and texts (UTF-8).
 
@@ -12,7 +13,7 @@ use core::mem::size_of;
 /// Magic word of [`PlanHeader`].
 pub const MAGIC: [u8; 8] = *b"CVFILTR\0";
 /// Version of everything in this module.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// The longest plan.
 pub const MAX_SIZE: usize = 1 << 20;
 /// "No expression".
@@ -80,14 +81,17 @@ pub struct Switch {
     pub function: u32,
 }
 
-/// A location that matters when the filter is installed: most are such at which no thread may be then.
+/// Locations in a row that matter when the filter is installed: most are such at which no thread may be then. A function that is
+/// called from everywhere makes most of a program such, in long rows.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(C)]
 pub struct UnsafeAt {
-    /// Index of its unit in the plan.
+    /// Index of their unit in the plan.
     pub unit: u32,
-    /// Its number in the unit; slots are at `slot_base + slot`.
-    pub location: u32,
+    /// Number of the first in the unit; slots are at `slot_base + slot`.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
     /// `LOCATION_` bits of [`super::abi`].
     pub marks: u32,
 }
@@ -153,7 +157,7 @@ pub struct ConstraintRecord {
 }
 
 const _: () = assert!(size_of::<PlanHeader>() == 88);
-const _: () = assert!(size_of::<UnsafeAt>() == 12);
+const _: () = assert!(size_of::<UnsafeAt>() == 16);
 const _: () = assert!(size_of::<OpRecord>() == 24);
 const _: () = assert!(size_of::<ConstraintRecord>() == 16);
 // SAFETY: repr(C), no padding (sizes pinned or plain to see), integers only.

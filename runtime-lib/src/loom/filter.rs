@@ -159,13 +159,19 @@ impl Filter {
                 return Err("the plan names a function that is not there");
             }
         }
-        for place in self.unsafe_at() {
-            if place.location >= unit(place.unit)?.location_count {
-                return Err("the plan names a location that is not there");
-            }
-            if place.marks > LOCATION_MARKS.into() {
+        let mut before = (0, 0);
+        for row in self.unsafe_at() {
+            let end = row.first.checked_add(row.count);
+            let count = unit(row.unit)?.location_count;
+            let end = end.filter(|&end| end <= count).ok_or("the plan names a location that is not there")?;
+            if row.marks > LOCATION_MARKS.into() {
                 return Err("the plan says something of a location that is not known");
             }
+            // Each location once: a small plan makes no long work.
+            if (row.unit, row.first) < before {
+                return Err("the plan's locations are not in order");
+            }
+            before = (row.unit, end);
         }
         let constraints = self.constraints();
         if constraints.len() > usize::from(u16::MAX) {
@@ -243,7 +249,7 @@ impl Filter {
         self.records(self.header.switches)
     }
 
-    /// Locations to be evacuated.
+    /// Locations to be evacuated, in rows.
     pub fn unsafe_at(&self) -> &[UnsafeAt] {
         self.records(self.header.unsafe_at)
     }

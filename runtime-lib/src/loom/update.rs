@@ -446,12 +446,14 @@ impl Evacuation<'_> {
     /// Sets, or clears, the bytes of all locations that matter.
     fn mark(&self, is_set: bool) {
         let Some(filter) = self.added else { return };
-        for place in filter.unsafe_at() {
-            let Some(unit) = filter.unit(place.unit) else { continue };
-            // SAFETY: a registered unit; a checked number.
+        for row in filter.unsafe_at() {
+            let Some(unit) = filter.unit(row.unit) else { continue };
+            // SAFETY: a registered unit.
             let bytes = unsafe { units::locations(unit) };
-            let mark = if is_set { place.marks as u8 } else { LOCATION_SAFE };
-            bytes[place.location as usize].store(mark, Ordering::Release);
+            let mark = if is_set { row.marks as u8 } else { LOCATION_SAFE };
+            // Checked when the plan came.
+            let row = &bytes[row.first as usize..][..row.count as usize];
+            row.iter().for_each(|byte| byte.store(mark, Ordering::Release));
         }
     }
 

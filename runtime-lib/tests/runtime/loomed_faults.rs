@@ -1,6 +1,6 @@
 //! Whatever comes over the engine's socket, and whatever the program does during an update, the program runs on, unchanged.
 
-use crate::support::loom::{let_run, Answer, Controller, PlanBuilder, Server, UNIT};
+use crate::support::loom::{let_run, Answer, Controller, PlanBuilder, Server, SLOTS_AT, UNIT};
 use crate::support::{build, build_with, fresh_folder, run};
 use covsched_core::loom::plan::{
     code, CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, NONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_UNLOCK, OP_UP,
@@ -110,6 +110,11 @@ fn every_damaged_plan_is_refused_or_harmless() {
     let wrong = [
         plan.clone().slow(&[5]),
         plan.clone().not_at(&[17]),
+        plan.clone().not_in_row(16, 2),
+        plan.clone().not_in_row(16, u32::MAX),
+        // What the region has already, and what comes before.
+        plan.clone().not_at(&[SLOTS_AT + 1]),
+        plan.clone().not_at(&[0]),
         plan.clone().op(8, OP_LOCK, 0, NONE, NONE),
         plan.clone().op(0, OP_UP, 0, NONE, NONE),
         plan.clone().op(0, 99, 0, NONE, NONE),

@@ -64,9 +64,7 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
         .collect();
     let switches: Vec<Switch> =
         parts.switches.iter().map(|&(unit, function)| Switch { unit: number(unit), function }).collect();
-    let unsafe_at: Vec<UnsafeAt> = (parts.unsafe_at.iter())
-        .map(|(&(unit, location), &marks)| UnsafeAt { unit: number(unit), location, marks: marks.into() })
-        .collect();
+    let unsafe_at = in_rows(&parts.unsafe_at, number);
 
     let mut out = Writer { bytes: vec![0; size_of::<PlanHeader>()] };
     let units = out.records(&unit_refs);
@@ -99,6 +97,21 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
     };
     out.bytes[..size_of::<PlanHeader>()].copy_from_slice(header.as_bytes());
     Ok(out.bytes)
+}
+
+/// Locations with equal marks that follow each other are one record.
+fn in_rows(unsafe_at: &BTreeMap<(usize, u32), u8>, number: impl Fn(usize) -> u32) -> Vec<UnsafeAt> {
+    let mut rows: Vec<UnsafeAt> = Vec::new();
+    for (&(unit, location), &marks) in unsafe_at {
+        let (unit, marks) = (number(unit), u32::from(marks));
+        match rows.last_mut() {
+            Some(row) if (row.unit, row.first + row.count, row.marks) == (unit, location, marks) => {
+                row.count += 1;
+            }
+            _ => rows.push(UnsafeAt { unit, first: location, count: 1, marks }),
+        }
+    }
+    rows
 }
 
 /// The units that the plan is about, numbered in their order.

@@ -5,61 +5,53 @@
 //! no slot and no copy to compare. What is left is a caller that called it once, on a line that does so no more, and that now does
 //! itself what only the function did. Without the latter the call was dead.
 
-use super::{fits, Access, AccessKind, Line, OriginalFunction, Pair, Reason, Scope, Side, Text, UnitTable};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use super::{fits, Access, AccessKind, Line, OriginalFunction, Pair, Reason, Scope, Text, Unit};
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// What is accessed, or called.
 type Effect = (AccessKind, Text);
+
+const KINDS: [AccessKind; 4] = [AccessKind::Read, AccessKind::Write, AccessKind::Update, AccessKind::Call];
 
 fn effect(access: &Access) -> Effect {
     (access.kind, if access.kind == AccessKind::Call { access.callee } else { access.object })
 }
 
 /// Reports calls whose inlined copies are of no line, though the scope is in them.
-pub(super) fn find(
-    table: &UnitTable,
-    by_name: &HashMap<Text, &OriginalFunction>,
-    scope: Scope<'_>,
-    found: &mut BTreeSet<Reason>,
-) {
-    let goals = goals(table, by_name, scope);
+pub(super) fn find(unit: &Unit<'_>, scope: Scope<'_>, found: &mut BTreeSet<Reason>) {
+    let goals = goals(unit, scope);
     if goals.is_empty() {
         return;
     }
-    let effects = effects(table, by_name, scope, &goals);
-    // Who is inlined with what he calls vanishes with it.
-    let mut leading = goals;
-    while let Some(more) = by_name
-        .values()
-        .find(|original| !leading.contains(&original.name) && calls_into(original, &leading).next().is_some())
-    {
-        leading.insert(more.name);
-    }
-    for late in table.functions.iter().filter(|late| late.limit.is_empty()) {
-        let lines = late.points.iter().flat_map(|point| &table.chains[point.chain as usize]);
-        let mut places: BTreeSet<(Text, u32)> = lines.map(|line| (line.function, line.copy)).collect();
-        places.insert((late.name, 0));
-        for (name, copy) in places {
-            let Some(&original) = by_name.get(&name).filter(|_| leading.contains(&name)) else { continue };
-            let pair = Pair {
-                table,
-                by_name,
-                scope,
-                before: Side::new(table, &original.points, &original.accesses, name, 0),
-                after: Side::new(table, &late.points, &late.accesses, name, copy),
-                late,
-                copy,
-            };
-            let own: HashSet<Effect> = original.accesses.iter().map(effect).collect();
-            let has_taken_over = pair.after.accesses.iter().any(|access| {
-                let is_new = |&(kind, what): &Effect| {
-                    fits(kind, access.kind) && what == effect(access).1 && !own.contains(&(kind, what))
-                };
-                pair.after.is_own(access) && effects.iter().any(is_new)
+    let effects = effects(unit, scope, &goals);
+    let leading = leading(unit, goals);
+    for late in unit.table.functions.iter().filter(|late| late.limit.is_empty()) {
+        let depths = OnceCell::new();
+        // By function and copy: what it does itself.
+        let mut own: BTreeMap<(Text, u32), Vec<&Access>> = BTreeMap::new();
+        for access in &late.accesses {
+            let chain = &unit.table.chains[late.points[access.point as usize].chain as usize];
+            let place = (access.function, access.copy);
+            if leading.contains(&access.function)
+                && chain.iter().any(|line| (line.function, line.copy) == place)
+            {
+                own.entry(place).or_default().push(access);
+            }
+        }
+        for ((name, copy), accesses) in own {
+            let Some(&original) = unit.by_name.get(&name) else { continue };
+            let did: HashSet<Effect> = original.accesses.iter().map(effect).collect();
+            let has_taken_over = accesses.iter().any(|access| {
+                KINDS
+                    .iter()
+                    .map(|&kind| (kind, effect(access).1))
+                    .any(|new| fits(new.0, access.kind) && effects.contains(&new) && !did.contains(&new))
             });
             if !has_taken_over {
                 continue;
             }
+            let pair = Pair::new(unit, scope, original, late, copy, &depths);
             for call in calls_into(original, &leading) {
                 let Some(line) = pair.before.line(call) else { continue };
                 if !pair.is_called(line) {
@@ -68,6 +60,23 @@ pub(super) fn find(
             }
         }
     }
+}
+
+/// These functions, and who calls them: whoever is inlined with what he calls vanishes with it.
+fn leading(unit: &Unit<'_>, goals: HashSet<Text>) -> HashSet<Text> {
+    let mut callers: HashMap<Text, Vec<Text>> = HashMap::new();
+    for original in unit.by_name.values() {
+        for call in original.accesses.iter().filter(|access| access.kind == AccessKind::Call) {
+            callers.entry(call.callee).or_default().push(original.name);
+        }
+    }
+    let mut open: Vec<Text> = goals.iter().copied().collect();
+    let mut leading = goals;
+    while let Some(callee) = open.pop() {
+        let more = callers.get(&callee).into_iter().flatten().copied();
+        open.extend(more.filter(|&caller| leading.insert(caller)));
+    }
+    leading
 }
 
 fn calls_into<'a>(
@@ -81,33 +90,28 @@ fn calls_into<'a>(
 }
 
 /// The functions that the scope is in.
-fn goals(table: &UnitTable, by_name: &HashMap<Text, &OriginalFunction>, scope: Scope<'_>) -> HashSet<Text> {
+fn goals(unit: &Unit<'_>, scope: Scope<'_>) -> HashSet<Text> {
     match (scope.function, scope.range) {
         (Some(name), _) => HashSet::from([name]),
         (None, Some((file, first, last))) => {
             let is_in = |line: &Line| line.file == file && (line.line == first || line.line == last);
             let has = |original: &&&OriginalFunction| {
-                original.points.iter().any(|point| table.chains[point.chain as usize].iter().any(is_in))
+                original.points.iter().any(|point| unit.table.chains[point.chain as usize].iter().any(is_in))
             };
-            by_name.values().filter(has).map(|original| original.name).collect()
+            unit.by_name.values().filter(has).map(|original| original.name).collect()
         }
         (None, None) => HashSet::new(),
     }
 }
 
 /// What the scope does, and what it calls does.
-fn effects(
-    table: &UnitTable,
-    by_name: &HashMap<Text, &OriginalFunction>,
-    scope: Scope<'_>,
-    goals: &HashSet<Text>,
-) -> HashSet<Effect> {
+fn effects(unit: &Unit<'_>, scope: Scope<'_>, goals: &HashSet<Text>) -> HashSet<Effect> {
     let mut effects = HashSet::new();
     let mut called = Vec::new();
     let mut seen = HashSet::new();
-    for original in goals.iter().filter_map(|name| by_name.get(name)) {
+    for original in goals.iter().filter_map(|name| unit.by_name.get(name)) {
         for access in &original.accesses {
-            let chain = &table.chains[original.points[access.point as usize].chain as usize];
+            let chain = &unit.table.chains[original.points[access.point as usize].chain as usize];
             let is_in = scope.function.is_some()
                 || scope.range.is_some_and(|(file, first, last)| {
                     chain.iter().any(|line| line.file == file && (first..=last).contains(&line.line))
@@ -119,7 +123,7 @@ fn effects(
         }
     }
     while let Some(callee) = called.pop() {
-        let Some(original) = by_name.get(&callee).filter(|_| seen.insert(callee)) else { continue };
+        let Some(original) = unit.by_name.get(&callee).filter(|_| seen.insert(callee)) else { continue };
         effects.extend(original.accesses.iter().map(effect));
         called.extend(original.accesses.iter().map(|access| access.callee));
     }
@@ -131,7 +135,7 @@ fn effects(
 mod tests {
     use super::*;
     use crate::loom::moved::reasons;
-    use crate::loom::table::{Function, Point, PointKind, Precision, NONE};
+    use crate::loom::table::{Function, Point, PointKind, Precision, UnitTable, NONE};
 
     const STRINGS: [&str; 7] = ["add", "dir/a.c", "caller", "counter", "top", "inner", "other"];
     const ADD: Text = 0;
@@ -187,13 +191,13 @@ mod tests {
     }
 
     #[derive(Default)]
-    struct Unit {
+    struct Tables {
         chains: Vec<Vec<Line>>,
         originals: Vec<OriginalFunction>,
         functions: Vec<Function>,
     }
 
-    impl Unit {
+    impl Tables {
         /// One point after the other, between entry and return.
         fn points(&mut self, name: Text, chains: Vec<Vec<Line>>) -> Vec<Point> {
             let last = chains.len() as u32 + 1;
@@ -267,10 +271,10 @@ mod tests {
     }
 
     /// `add` writes the counter on line 3; `caller` calls it on lines 10 and 12, in two branches.
-    fn two_branches() -> Unit {
+    fn two_branches() -> Tables {
         let calls =
             Code::default().does(CALLER, 10, AccessKind::Call, ADD).does(CALLER, 12, AccessKind::Call, ADD);
-        Unit::default()
+        Tables::default()
             .before(ADD, Code::default().does(ADD, 3, AccessKind::Write, COUNTER))
             .before(CALLER, calls)
     }
@@ -318,7 +322,7 @@ mod tests {
             AccessKind::Call,
             ADD,
         );
-        let unit = Unit::default()
+        let unit = Tables::default()
             .before(ADD, Code::default().does(ADD, 3, AccessKind::Write, COUNTER))
             .before(CALLER, calls);
         let now = Code::default().does(CALLER, 9, AccessKind::Write, COUNTER);
@@ -327,7 +331,7 @@ mod tests {
 
     #[test]
     fn what_it_calls_counts_as_its_own() {
-        let unit = Unit::default()
+        let unit = Tables::default()
             .before(INNER, Code::default().does(INNER, 30, AccessKind::Write, COUNTER))
             .before(ADD, Code::default().does(ADD, 3, AccessKind::Call, INNER))
             .before(CALLER, Code::default().does(CALLER, 10, AccessKind::Call, ADD));

@@ -433,6 +433,38 @@ static void copied(long round) {
     failure();
 }
 
+// What two of its lines read is read once, on neither: it is still in the function, and not on the line.
+// FILTER whole: add_to(holder) <> add_to(holder)
+// EXPECT whole: protects
+// FILTER whole_line: protect.c:[whole-line] <> protect.c:[whole-line]
+// EXPECT whole_line: any
+// EXPECT whole_line: refused -O2 -O3
+struct holder { struct object *object; };
+static struct holder holders[2] = {{&objects[0]}, {&objects[1]}};
+__attribute__((noinline)) void add_to(struct holder *holder, long which, long by) {
+  enter(holder->object);
+  delay();
+  if (by & 1)
+    holder->object->filler[which] += by; // [whole-line]
+  else
+    holder->object->filler[which + 1] -= by;
+  leave(holder->object);
+}
+static void whole(long round) { add_to(&holders[round % 2], round % 5, round); }
+
+// At -O3 the caller reads, and gives the value.
+// FILTER given: take_given <> take_given
+// EXPECT given: protects
+// EXPECT given: refused -O3
+__attribute__((noinline)) static int take_given(const int *value) {
+  int seen = *value;
+  enter(&objects[2]);
+  delay();
+  leave(&objects[2]);
+  return seen;
+}
+static void given(long round) { choice = take_given(&objects[round % 2].count); }
+
 static const struct {
   const char *name;
   void (*run)(long round);
@@ -443,7 +475,8 @@ static const struct {
     {"pointer", pointer}, {"compared", compared},   {"jumped", jumped},     {"continued", continued}, {"chosen", chosen},
     {"tail", tail},       {"unborn", unborn},       {"changed", changed},   {"looped", looped},     {"copied", copied},
     {"lost", lost},       {"partly", partly},       {"partly_line", partly_line}, {"stays", stays},
-    {"unrolled", unrolled}, {"unrolled_line", unrolled_line},
+    {"unrolled", unrolled}, {"unrolled_line", unrolled_line}, {"whole", whole}, {"whole_line", whole},
+    {"given", given},
 };
 
 static void (*run)(long);

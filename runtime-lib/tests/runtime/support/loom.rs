@@ -48,7 +48,12 @@ impl PlanBuilder {
     }
 
     pub fn not_at(mut self, locations: &[u32]) -> Self {
-        self.unsafe_at.extend(locations.iter().map(|&location| UnsafeAt { unit: 0, location, marks: 1 }));
+        locations.iter().for_each(|&first| self = self.clone().not_in_row(first, 1));
+        self
+    }
+
+    pub fn not_in_row(mut self, first: u32, count: u32) -> Self {
+        self.unsafe_at.push(UnsafeAt { unit: 0, first, count, marks: 1 });
         self
     }
 
@@ -63,7 +68,8 @@ impl PlanBuilder {
         let key = if code.is_empty() { NONE } else { 0 };
         let mut plan = Self::new(CONSTRAINT_MUTUAL, 0)
             .slow(&[0, 1])
-            .not_at(&[2, 3, 7, SLOTS_AT + 1])
+            .not_in_row(2, 2)
+            .not_at(&[7, SLOTS_AT + 1])
             .op(0, OP_LOCK, 0, key, NONE)
             .op(1, OP_UNLOCK, 0, key, NONE)
             .op(2, OP_LEAVE, 0, NONE, NONE);

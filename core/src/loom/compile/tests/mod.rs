@@ -367,7 +367,12 @@ fn plans_name_only_units_that_they_need_and_sort_operations() {
     assert!(ops.windows(2).all(|pair| (pair[0].unit, pair[0].slot) <= (pair[1].unit, pair[1].slot)));
     // Between lines 6 and 8 the first region is left; both were entered before.
     let unsafe_at: Vec<UnsafeAt> = records(&compiled.plan, head.unsafe_at);
-    assert!(unsafe_at.windows(2).all(|pair| pair[0] < pair[1]));
+    let end = |at: &UnsafeAt| (at.unit, at.first + at.count);
+    assert!(unsafe_at.iter().all(|at| at.count > 0));
+    assert!(unsafe_at.windows(2).all(|pair| end(&pair[0]) <= (pair[1].unit, pair[1].first)));
+    // What could be one row is one.
+    let follows = |pair: &[UnsafeAt]| end(&pair[0]) == (pair[1].unit, pair[1].first);
+    assert!(unsafe_at.windows(2).all(|pair| !follows(pair) || pair[0].marks != pair[1].marks));
     let text = &compiled.plan[head.source.at as usize..][..head.source.count as usize];
     assert_eq!(text, b"{log.cc:5; log.cc:6} <> {log.cc:6; log.cc:8}");
 }
@@ -378,7 +383,10 @@ fn marked(program: &Program, source: &str, mark: u8) -> BTreeSet<String> {
     let compiled = compiled(program, source);
     let records: Vec<UnsafeAt> = records(&compiled.plan, header(&compiled).unsafe_at);
     let is = |id: PointId| {
-        records.iter().any(|at| Some(at.location) == graph.location(id) && at.marks & u32::from(mark) != 0)
+        let is_at = |at: &UnsafeAt| {
+            graph.location(id).is_some_and(|location| (at.first..at.first + at.count).contains(&location))
+        };
+        records.iter().any(|at| is_at(at) && at.marks & u32::from(mark) != 0)
     };
     (0..graph.point_count() as PointId)
         .filter(|&id| is(id))
