@@ -193,7 +193,7 @@ mod tests {
         for part in [
             "the filter was not installed in process 9, which is unchanged: after 10 tries (2.5 ms) this thread",
             "  thread 42 is in read() at a.c:4 in main\n",
-            "    why: it blocks in read, inside",
+            "    why: it blocks in read, in code that what the filter is about has or calls",
             "    what to do: try again when",
         ] {
             assert!(text.contains(part), "{part}: {text}");

@@ -621,6 +621,7 @@ fn who_suspects_that_the_heir_is_gone_comes_next() {
                 let mut sleeper =
                     Patient { sleepers, looks_left: u32::MAX, claim, has_looked: true, suspects: me == 1 };
                 assert_eq!(locked.latch.take(me, &mut sleeper), Taken::Yes);
+                assert!(locked.latch.is_of(me));
                 // SAFETY: the checker sees to it.
                 locked.data.with_mut(|data| unsafe { *data += 1 });
                 locked.sleepers.wake(locked.latch.give_back());

@@ -141,7 +141,7 @@ impl Unit {
             let mut plain = |kind, next| nodes.push(Node { kind, chain: chain.clone(), next });
             match words.as_slice() {
                 ["nop"] => plain(PointKind::Join, vec![None]),
-                ["landing"] => plain(PointKind::Landing, vec![None]),
+                ["landing"] => plain(PointKind::Landing { location: NONE }, vec![None]),
                 ["if", label] => plain(PointKind::Join, vec![None, Some((*label).to_owned())]),
                 ["goto", label] => plain(PointKind::Join, vec![Some((*label).to_owned())]),
                 ["loop", label] => {
