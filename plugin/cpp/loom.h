@@ -78,9 +78,8 @@ constexpr const char *DoneAttribute = "covsched-loom";
 /// On the body of a function whose symbol belongs to its wrapper: that symbol.
 constexpr const char *SymbolAttribute = "covsched-loom-symbol";
 
-/// Whether a test may take a register. At entries and after calls some are free, and there a test of a register is faster on x86-64:
-/// `test` with a constant and an address relative to rip is two operations, and cannot become one with its jump. In loops a register has
-/// better things to do, and checks are few.
+/// Whether a test may take a register. At entries and after calls some are free. Intel's processors make one operation of `test` of a register and
+/// its jump, but not of `test` with a constant and an address relative to rip. In loops a register has better things to do, and checks are few.
 enum class Registers { Scarce, Free };
 
 /// Writes the code of checks, releases and tests.
