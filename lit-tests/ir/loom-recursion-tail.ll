@@ -5,7 +5,7 @@ target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-NOT: .again(
 ; CHECK-LABEL: define internal i32 @bound(
-; CHECK: load volatile i8, ptr @covsched.loom.functions
+; CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 ; CHECK: musttail call i32 @bound(
 define internal i32 @bound(ptr %from) noinline {
   %value = load volatile i32, ptr %from

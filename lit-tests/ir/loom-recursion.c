@@ -7,11 +7,11 @@
 // NONE-NOT: .again(
 
 // CHECK-LABEL: define hidden i32 @depth.in.{{[0-9a-f]+}}(
-// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 // CHECK: call {{.*}}i32 @depth.again(
-// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 // CHECK: call {{.*}}i32 @depth.again(
-// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 // CHECK: {{^[}]$}}
 struct tree {
   struct tree *left, *right;
@@ -47,10 +47,10 @@ end:
 
 // CHECK-LABEL: define internal i32 @depth.again(
 // CHECK-SAME: !dbg ![[AGAIN:[0-9]+]]
-// CHECK-NOT: load volatile
+// CHECK-NOT: {{load volatile|testq}}
 // CHECK-NOT: @covsched_loom_at
 // CHECK: call {{.*}}i32 @depth.again({{.*}}!dbg ![[CALL:[0-9]+]]
-// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 // CHECK: call {{.*}}@depth.slow(
 // CHECK: {{^[}]$}}
 // CHECK-DAG: ![[AGAIN]] = distinct !DISubprogram(name: "depth.again"

@@ -16,11 +16,10 @@
 // CHECK: tail call i32 @count.in.[[H:[0-9a-f]+]](ptr nest poison, ptr noundef %0, i32 noundef %1)
 // CHECK-LABEL: define hidden i32 @count.in.{{[0-9a-f]+}}(ptr nest %0, ptr noundef %1, i32 noundef %2)
 // CHECK-NOT: @covsched_loom_at
-// CHECK: load volatile i8, ptr @covsched.loom.functions
+// CHECK: call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
 // CHECK: check:
-// CHECK-NEXT: %[[B:.*]] = load volatile i8, ptr @covsched.loom.functions
-// CHECK-NEXT: %[[BB:.*]] = and i8 %[[B]], 3
-// CHECK-NEXT: icmp ne i8 %[[BB]], 0
+// CHECK-NEXT: %[[B:.*]] = call i8 asm {{.*}}"testq %rsp, $1"{{.*}}@covsched.loom.functions
+// CHECK-NEXT: icmp ne i8 %[[B]], 0
 // CHECK: cross:
 // CHECK-NEXT: call {{.*}}@count.slow(ptr %1, i32 %2, i32 0, i32 0, i32 0){{.*}}, !dbg
 // CHECK-NOT: @covsched_loom_slot

@@ -37,6 +37,6 @@ void until(volatile double *to, long begin, long n) {
 // CHECK: call {{.*}}@covsched_loom_check(
 // CHECK: {{^[}]$}}
 void longer(volatile double *to, long begin, long n) {
-  for (long i = begin; i < least(begin + 3200, n); ++i)
+  for (long i = begin; i < least(begin + 320000, n); ++i)
     to[i] += 1;
 }

@@ -60,7 +60,8 @@ struct CovLoom {
   bool InExecutable;
 
   CovLoom(llvm::Module &M, const CovLoomAbi &Abi);
-  llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, Number); }
+  /// The first byte of a function's word.
+  llvm::Constant *functionByte(uint32_t Number) const { return at(Functions, uint64_t(Number) * 8); }
   llvm::Constant *location(uint32_t Number) const { return at(Locations, Number); }
   llvm::Constant *slotCell(uint32_t Number) const { return at(Slots, uint64_t(Number) * 8); }
   llvm::Constant *callCell(uint32_t Number) const { return at(Calls, uint64_t(Number) * 8); }
@@ -78,18 +79,14 @@ constexpr const char *DoneAttribute = "covsched-loom";
 /// On the body of a function whose symbol belongs to its wrapper: that symbol.
 constexpr const char *SymbolAttribute = "covsched-loom-symbol";
 
-/// Whether a test may take a register. At entries and after calls some are free. Intel's processors make one operation of `test` of a register and
-/// its jump, but not of `test` with a constant and an address relative to rip. In loops a register has better things to do, and checks are few.
-enum class Registers { Scarce, Free };
-
 /// Writes the code of checks, releases and tests.
 class Writer {
 public:
   Writer(CovLoom &Unit, uint32_t Function) : Unit(Unit), Function(Function) {}
 
   /// Whether the function's byte has the slow or the wait bit, the slow bit, any bit at all, or is not just the slow bit.
-  llvm::Value *isBusy(llvm::IRBuilder<> &B, Registers Are = Registers::Scarce) const;
-  llvm::Value *isSlow(llvm::IRBuilder<> &B, Registers Are = Registers::Scarce) const;
+  llvm::Value *isBusy(llvm::IRBuilder<> &B) const;
+  llvm::Value *isSlow(llvm::IRBuilder<> &B) const;
   llvm::Value *mustReacquire(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotJustSlow(llvm::IRBuilder<> &B) const;
   llvm::Value *isNotRunning(llvm::IRBuilder<> &B) const;
@@ -114,9 +111,12 @@ public:
 
 private:
   llvm::Value *load(llvm::IRBuilder<> &B, llvm::Type *Type, llvm::Value *From) const;
-  llvm::Value *hasOneOf(llvm::IRBuilder<> &B, uint8_t Bits, Registers Are) const;
+  llvm::Value *hasOneOf(llvm::IRBuilder<> &B, uint8_t Bits) const;
   llvm::Function *outlined(const char *Name, unsigned Params, llvm::IRBuilder<> &Inside) const;
 };
+
+/// Makes one operation of each test whether a function is busy, where the processor has one. At the end, when nobody reads the tests any more.
+void testInOne(CovLoom &Unit);
 
 /// Lines: two locations are the same if the same lines are active at them.
 bool sameChain(const llvm::DILocation *A, const llvm::DILocation *B);

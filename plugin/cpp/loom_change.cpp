@@ -493,7 +493,7 @@ private:
       Last = add("on");
       // What is to be done is done by the slow copy: to pause, too.
       bool Tests = !Unit.has(COV_LOOM_NO_FILTER_BYTE) && IsInline;
-      Write.unlikely(B, Tests ? Write.isBusy(B, Registers::Free) : Write.isSlow(B, Registers::Free), Other, Last);
+      Write.unlikely(B, Tests ? Write.isBusy(B) : Write.isSlow(B), Other, Last);
       B.SetInsertPoint(Last);
     }
     if (IsLanding && Lines) {
@@ -560,7 +560,7 @@ private:
         Write.callTest(B, Plan.entry_location);
       } else {
         BasicBlock *Cold = newBlock("cold");
-        Write.unlikely(B, Write.isBusy(B, Registers::Free), Cold, Body);
+        Write.unlikely(B, Write.isBusy(B), Cold, Body);
         B.SetInsertPoint(Cold);
         Write.call(B, Unit.Check, {Write.location(B, Plan.entry_location)});
       }
@@ -574,7 +574,8 @@ private:
       else
         B.CreateBr(Body);
     } else if (SlowBody) {
-      Write.unlikely(B, Write.isSlow(B, Registers::Free), SlowBody, Body);
+      // The slow path is right during an update, too, and one test for both takes one operation.
+      Write.unlikely(B, Unit.has(COV_LOOM_NO_FILTER_BYTE) ? Write.isSlow(B) : Write.isBusy(B), SlowBody, Body);
     } else {
       B.CreateBr(Body);
     }

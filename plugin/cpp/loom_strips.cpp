@@ -44,6 +44,8 @@ namespace {
 
 /// About how many instructions a strip has: some microseconds.
 constexpr uint64_t StripSize = 1 << 15;
+/// About how many instructions a loop may have that needs no check: a tenth of a millisecond.
+constexpr uint64_t ShortSize = 1 << 18;
 constexpr uint64_t FewestIterations = 64;
 /// How many times longer a strip may take than it should, where that is not known.
 constexpr uint64_t MostOver = 8;
@@ -124,10 +126,10 @@ std::optional<uint64_t> mostOf(const Loop &L, const Known &K) {
   return SaturatingMultiply(Trips, Size);
 }
 
-/// A loop without calls, but for such, that provably takes less time than a strip.
+/// A loop without calls, but for such, that provably ends soon.
 bool isShort(const Loop &L, const Known &K) {
   std::optional<uint64_t> Most = mostOf(L, K);
-  return Most && *Most <= StripSize / 2 && L.getLoopLatch() && !hasCalls(L, K);
+  return Most && *Most <= ShortSize && L.getLoopLatch() && !hasCalls(L, K);
 }
 
 /// A loop without calls, but for such, that may be long.

@@ -1,5 +1,5 @@
-// How often a loop runs at most, where its bounds say so together: `for (k = a; k < min(a + 32, n); ++k)`, as loops over tiles have it, and
-// what a vectorized loop leaves over.
+// How often a loop runs at most, where its bounds say so together: `for (k = a; k < min(a + 32, n); ++k)`, as loops over tiles have it, what a
+// vectorized loop leaves over, and `while (at < 16384 && ...) ++at` in a loop in which `at` begins at 0 and only grows.
 //
 // Tiles: ScalarEvolution's count is then X = S + T, with S = smin(a + C, ...): it does not know that X is at most C + T - a. That is so if
 // a < S where the loop begins, which is asked for: then S - a is between 1 and C, whatever wraps.
@@ -7,17 +7,25 @@
 // What is left over begins at a phi, and each of its values is looked at: behind the vector loop it is n - n / W * W, and beside it there is
 // a test for n < W.
 //
+// What only grows: the count is X = max(C, at + D) + K - at. If it is C that is the larger, X is between D + K and C + K, since `at` is not
+// negative; else it is D + K.
+//
 // Limits: only signed bounds of tiles, and only sums in which the minimum stands by itself.
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include "loom.h"
 
 using namespace llvm;
+using namespace llvm::PatternMatch;
 
 namespace {
 
@@ -40,6 +48,11 @@ public:
     uint64_t Known = largest(Count);
     if (Known != Unknown)
       return Known;
+    if (isa<SCEVUMinExpr>(Count) || isa<SCEVSequentialUMinExpr>(Count)) {
+      for (const SCEV *One : cast<SCEVNAryExpr>(Count)->operands())
+        Known = std::min(Known, of(One, Depth));
+      return Known;
+    }
     if (uint64_t Found = remainder(Count); Found != Unknown)
       return Found;
     auto *Sum = dyn_cast<SCEVAddExpr>(Count);
@@ -48,6 +61,10 @@ public:
     for (const SCEV *Part : Sum->operands())
       if (auto *Least = dyn_cast<SCEVSMinExpr>(Part))
         if (uint64_t Found = withMinimum(Count, Least); Found != Unknown)
+          return Found;
+    for (const SCEV *Part : Sum->operands())
+      if (auto *Greatest = dyn_cast<SCEVSMaxExpr>(Part))
+        if (uint64_t Found = withMaximum(Count, Greatest); Found != Unknown)
           return Found;
     return Depth ? byPhi(Sum, Depth - 1) : Unknown;
   }
@@ -101,6 +118,54 @@ private:
         return Largest.getZExtValue();
     }
     return Unknown;
+  }
+
+  uint64_t withMaximum(const SCEV *Count, const SCEVSMaxExpr *Greatest) {
+    auto *End = Greatest->getNumOperands() == 2 ? dyn_cast<SCEVConstant>(Greatest->getOperand(0)) : nullptr;
+    if (!End || Evolution.getTypeSizeInBits(Count->getType()) > 64)
+      return Unknown;
+    const SCEV *Other = Greatest->getOperand(1), *At = Other;
+    if (auto *Sum = dyn_cast<SCEVAddExpr>(Other)) {
+      if (Sum->getNumOperands() != 2 || !Sum->hasNoSignedWrap())
+        return Unknown;
+      At = Sum->getOperand(1);
+    }
+    auto constant = [](const SCEV *Of) -> std::optional<int64_t> {
+      auto *Known = dyn_cast<SCEVConstant>(Of);
+      if (!Known || Known->getAPInt().getSignificantBits() > 32)
+        return std::nullopt;
+      return Known->getAPInt().getSExtValue();
+    };
+    std::optional<int64_t> C = constant(End), D = constant(Evolution.getMinusSCEV(Other, At));
+    std::optional<int64_t> K = constant(Evolution.getAddExpr(Evolution.getMinusSCEV(Count, Greatest), At));
+    auto *Begin = dyn_cast<SCEVUnknown>(At);
+    if (!C || !D || !K || *D + *K < 0 || !Begin || !neverNegative(Begin->getValue()))
+      return Unknown;
+    int64_t Largest = std::max(*C, *D) + *K;
+    return uint64_t(Largest) > Most ? Unknown : Largest;
+  }
+
+  /// Whether a value begins at 0 or more, and only grows: what would wrap is poison, with which no loop can be left.
+  bool neverNegative(const Value *Of) const {
+    constexpr unsigned MostValues = 32;
+    const DataLayout &Layout = L.getHeader()->getModule()->getDataLayout();
+    SmallVector<const Value *, 8> Work = {Of};
+    SmallPtrSet<const Value *, 16> Seen;
+    while (!Work.empty()) {
+      const Value *V = Work.pop_back_val();
+      if (!Seen.insert(V).second)
+        continue;
+      if (Seen.size() > MostValues)
+        return false;
+      const Value *A, *B;
+      if (auto *Phi = dyn_cast<PHINode>(V))
+        Work.append(Phi->value_op_begin(), Phi->value_op_end());
+      else if (match(V, m_NSWAdd(m_Value(A), m_Value(B))) || match(V, m_Select(m_Value(), m_Value(A), m_Value(B))))
+        Work.append({A, B});
+      else if (!isKnownNonNegative(V, Layout))
+        return false;
+    }
+    return true;
   }
 
   /// The constant that something is added to.
@@ -174,6 +239,8 @@ unsigned covsched::loom::mostTrips(ScalarEvolution &Evolution, const Loop &L) {
   if (unsigned Known = Evolution.getSmallConstantMaxTripCount(&L))
     return Known;
   const SCEV *Count = Evolution.getBackedgeTakenCount(&L);
+  if (isa<SCEVCouldNotCompute>(Count)) // by ways out that are not counted; not more often than by the others
+    Count = Evolution.getSymbolicMaxBackedgeTakenCount(&L);
   if (isa<SCEVCouldNotCompute>(Count))
     return 0;
   uint64_t Found = Bound(Evolution, L).of(Count);

@@ -90,6 +90,9 @@ Constant *CovLoom::at(GlobalVariable *Array, uint64_t Offset) {
                                                 ConstantInt::get(Type::getInt64Ty(Context), Offset));
 }
 
+/// On a test of a function's byte, until it is made so: see testInOne.
+static constexpr const char *BusyMark = "covsched.busy";
+
 /// What is ours, not the program's: no sanitizer looks at it.
 static void hide(Instruction &I) { I.setMetadata(LLVMContext::MD_nosanitize, MDNode::get(I.getContext(), {})); }
 
@@ -99,19 +102,20 @@ Value *Writer::load(IRBuilder<> &B, Type *Type, Value *From) const {
   return Load;
 }
 
-Value *Writer::hasOneOf(IRBuilder<> &B, uint8_t Bits, Registers Are) const {
+Value *Writer::hasOneOf(IRBuilder<> &B, uint8_t Bits) const {
   Value *Byte = load(B, B.getInt8Ty(), Unit.functionByte(Function));
-  // What is frozen the code generator has in a register.
-  if (Are == Registers::Free)
-    Byte = B.CreateFreeze(Byte);
   return B.CreateICmpNE(B.CreateAnd(Byte, B.getInt8(Bits)), B.getInt8(0));
 }
 
-Value *Writer::isBusy(IRBuilder<> &B, Registers Are) const {
-  return Unit.has(COV_LOOM_NO_FILTER_BYTE) ? B.getTrue() : hasOneOf(B, Unit.Abi.slow | Unit.Abi.wait, Are);
+Value *Writer::isBusy(IRBuilder<> &B) const {
+  if (Unit.has(COV_LOOM_NO_FILTER_BYTE))
+    return B.getTrue();
+  auto *Test = cast<Instruction>(hasOneOf(B, Unit.Abi.slow | Unit.Abi.wait));
+  Test->setMetadata(BusyMark, MDNode::get(B.getContext(), {}));
+  return Test;
 }
 
-Value *Writer::isSlow(IRBuilder<> &B, Registers Are) const { return hasOneOf(B, Unit.Abi.slow, Are); }
+Value *Writer::isSlow(IRBuilder<> &B) const { return hasOneOf(B, Unit.Abi.slow); }
 
 Value *Writer::mustReacquire(IRBuilder<> &B) const {
   return B.CreateICmpNE(load(B, B.getInt8Ty(), Unit.functionByte(Function)), B.getInt8(0));
@@ -130,10 +134,15 @@ Value *Writer::isNotRunning(IRBuilder<> &B) const {
   return B.CreateICmpNE(At, B.getInt64(Unit.Abi.running));
 }
 
+/// Whether data is reached relative to rip.
+static bool isSmallX86(const Module &M) {
+  std::optional<CodeModel::Model> Model = M.getCodeModel();
+  return Triple(M.getTargetTriple()).getArch() == Triple::x86_64 && (!Model || *Model == CodeModel::Small);
+}
+
 Value *Writer::location(IRBuilder<> &B, uint32_t Number) const {
   Constant *Address = Unit.location(Number);
-  std::optional<CodeModel::Model> Model = Unit.M.getCodeModel();
-  if (Triple(Unit.M.getTargetTriple()).getArch() != Triple::x86_64 || (Model && *Model != CodeModel::Small))
+  if (!isSmallX86(Unit.M))
     return Address;
   auto *Type = FunctionType::get(Address->getType(), {Address->getType()}, false);
   CallInst *Made = B.CreateCall(InlineAsm::get(Type, "leaq ${1:c}(%rip), $0", "=r,i", /*hasSideEffects=*/true), {Address});
@@ -167,6 +176,38 @@ llvm::Function *Writer::outlined(const char *Name, unsigned Params, IRBuilder<> 
   F->addFnAttr(DoneAttribute);
   Inside.SetInsertPoint(BasicBlock::Create(Inside.getContext(), "", F));
   return F;
+}
+
+// A processor makes one operation of `test` and the jump behind it, but not where a constant is compared with what is at an address relative
+// to rip; and a register for the byte, or for the constant, is one more operation. The stack pointer is a register that is always there, is
+// never 0, and has the three lowest bits 0: a function's word has all others set while it is busy, and else none.
+void covsched::loom::testInOne(CovLoom &Unit) {
+  SmallVector<ICmpInst *, 32> Tests;
+  for (Function &F : Unit.M)
+    for (Instruction &I : instructions(F))
+      if (I.getMetadata(BusyMark))
+        Tests.push_back(cast<ICmpInst>(&I));
+  bool HasOne = isSmallX86(Unit.M);
+  for (ICmpInst *Test : Tests) {
+    Test->setMetadata(BusyMark, nullptr);
+    auto *Mask = dyn_cast<BinaryOperator>(Test->getOperand(0));
+    auto *Load = Mask ? dyn_cast<LoadInst>(Mask->getOperand(0)) : nullptr;
+    if (!HasOne || !Load || !Mask->hasOneUse() || !Load->hasOneUse())
+      continue;
+    IRBuilder<> B(Test);
+    Value *Word = Load->getPointerOperand();
+    auto *Type = FunctionType::get(B.getInt8Ty(), {Word->getType()}, false);
+    auto *Asm = InlineAsm::get(Type, "testq %rsp, $1", "={@ccnz},*m,~{dirflag},~{fpsr},~{flags}", /*hasSideEffects=*/true);
+    CallInst *IsBusy = B.CreateCall(Asm, {Word});
+    IsBusy->addParamAttr(0, Attribute::get(B.getContext(), Attribute::ElementType, B.getInt64Ty()));
+    IsBusy->setDoesNotThrow();
+    IsBusy->setOnlyReadsMemory();
+    IsBusy->setOnlyAccessesArgMemory();
+    hide(*IsBusy);
+    Test->replaceAllUsesWith(B.CreateICmpNE(IsBusy, B.getInt8(0)));
+    for (Instruction *Dead : {static_cast<Instruction *>(Test), static_cast<Instruction *>(Mask), static_cast<Instruction *>(Load)})
+      Dead->eraseFromParent();
+  }
 }
 
 /// The rest of a function that calls the runtime if a condition holds.
@@ -332,11 +373,12 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
       skipEntryTests(C);
   for (Function *F : unit->Entered)
     makeEntry(*unit, *F);
+  testInOne(*unit);
   if (!unit->Cloned.empty())
     keepColdBlocksOutOfLoops();
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
-  unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Byte, facts->functions), false);
+  unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Word, facts->functions), false);
   unit->Slots = define(M, unit->Slots, "covsched.loom.slots", zeros(Word, unit->SlotCount), false);
   SmallVector<Constant *, 16> Cells;
   for (size_t I = 0; I < facts->cell_count; ++I)

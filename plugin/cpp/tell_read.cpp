@@ -401,7 +401,7 @@ uint32_t cov_tell_number(LLVMValueRef function) {
       uint64_t Offset;
       const GlobalVariable *Global = globalBehind(Load->getPointerOperand(), Layout, Offset);
       if (Global && Global->getName().startswith(covsched::LoomFunctions))
-        return Offset;
+        return Offset / 8;
     }
   return COV_TELL_NONE;
 }

@@ -6,9 +6,10 @@
 //! paused) and an update need not wait for it. Only the thread itself writes the word.
 //!
 //! # Functions
-//! Each function has a byte, 0 in normal operation: [`SWITCH_SLOW`] sends it to its slow path, [`SWITCH_WAIT`] says that
+//! Each function has a word, of which code looks at the first byte, 0 in normal operation: [`SWITCH_SLOW`] sends it to its slow path, [`SWITCH_WAIT`] says that
 //! an update is under way, [`SWITCH_FENCES`] that the kernel has no `membarrier`. [`SWITCH_SLOW`] changes only while no thread is running (or in a test mode, while no
-//! filter is installed); the slow path is always right, the fast path only while the bit is not set.
+//! filter is installed); the slow path is always right, the fast path only while the bit is not set. The rest of the word says once more whether
+//! one of the first two is set ([`switch_word`]): code on x86-64 asks that of it with one operation.
 //!
 //! # Locations
 //! Where a thread can pause or be released: function entries, back edges, calls that may block, slots. Each has a byte in
@@ -19,22 +20,22 @@
 //! entry of a function that code outside may call:
 //!     cmpq $1, %fs:covsched_loom_at ; jne F.outside     (tail call, all arguments in place) ; jmp F.in (the code, for code with loom)
 //! entry, if it is a place to pause:                     entry, if not:
-//!     testb $3, byte(F) ; jne cold                          testb $1, byte(F) ; jne slow
+//!     testq %rsp, word(F) ; jne cold                        testq %rsp, word(F) ; jne slow
 //! cold: call covsched_loom_check(location) ; jmp slow   (always right; the fast path would have to keep its arguments)
-//! back edge, fast:   testb $3, byte(F) ; jne cold       back edge, slow: cmpb $1, byte(F) ; jne cold
+//! back edge, fast:   testq %rsp, word(F) ; jne cold     back edge, slow: cmpb $1, byte(F) ; jne cold
 //! call that may block:
 //!     movq $location, %fs:covsched_loom_at
 //!     call read
 //!     movq $1, %fs:covsched_loom_at
-//!     cmpb $0, byte(F) ; jne cold                        cold: call covsched_loom_reacquire(location) ; testb $3, byte(F) ; jne slow
+//!     cmpb $0, byte(F) ; jne cold                        cold: call covsched_loom_reacquire(location) ; testq %rsp, word(F) ; jne slow
 //! the same on the slow path, and in functions without one:
 //!     cmpb $0, covsched_loom_pending ; jne cold          cold: call covsched_loom_reacquire(location)
 //! after a call in which the thread may have paused:
-//!     testb $3, byte(F) ; jne slow                       (which pauses, if that is what is wanted)
+//!     testq %rsp, word(F) ; jne slow                     (which pauses, if that is what is wanted)
 //! where an exception lands: as after a call that may block
 //! a loop that does one of these in each iteration has no check on the fast path's back edge
 //! a call of F on F's own fast path, followed by that test:
-//!     call F.again                                       (the fast path alone: the byte was tested on the way here)
+//!     call F.again                                       (the fast path alone: the word was tested on the way here)
 //! slot, in the slow path only:
 //!     call covsched_loom_slot(cell, frame)
 //! ```
@@ -85,6 +86,13 @@ pub const SWITCH_WAIT: u8 = 2;
 /// or never.
 pub const SWITCH_FENCES: u8 = 4;
 
+/// A function's word with this byte in it: all other bits are set if the function is slow or is to wait, and else none. The stack pointer, which
+/// is never 0 and a multiple of 8, has a bit in common with it in the first case only.
+pub const fn switch_word(byte: u8) -> u64 {
+    let is_busy = byte & (SWITCH_SLOW | SWITCH_WAIT) != 0;
+    byte as u64 | if is_busy { !7 } else { 0 }
+}
+
 /// A location's byte: a thread may stay here during the update.
 pub const LOCATION_SAFE: u8 = 0;
 /// A location's byte: it must go on first.
@@ -97,7 +105,7 @@ pub const LOCATION_HOLDS: u8 = 4;
 pub const LOCATION_MARKS: u8 = LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_HOLDS;
 
 /// Version of [`Unit`] and of all symbols above.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// In the frame of `F.outside`: what the thread was at when F was called. A thread's are a list, innermost first, which
 /// the engine reads while the thread is released: it is as unsafe as the least safe of them.
@@ -120,8 +128,8 @@ pub struct Unit {
     pub size: u32,
     /// [`super::table`]'s hash of the unit's table: which build this is.
     pub hash: u64,
-    /// One byte a function.
-    pub functions: *mut u8,
+    /// One word a function: [`switch_word`].
+    pub functions: *mut u64,
     /// One byte a location; those of slots come last.
     pub locations: *mut u8,
     /// One word a slot, null while no filter has anything there: the runtime's own.

@@ -15,7 +15,8 @@ struct outer { uintptr_t at; struct outer *next; };
 struct unit {
   uint32_t version, size;
   uint64_t hash;
-  unsigned char *functions, *locations;
+  uint64_t *functions;
+  unsigned char *locations;
   uintptr_t *slots, *calls;
   const uint64_t *callees, *defined;
   uint32_t function_count, location_count, slot_count, slot_base, call_count, defined_count;
@@ -43,7 +44,7 @@ static void flip(void) {
   for (struct unit *unit = first; unit < last; ++unit) {
     unsigned long bits = next_random();
     for (uint32_t i = 0; i < unit->function_count; ++i, bits = bits >> 2 | bits << 62)
-      __atomic_store_n(&unit->functions[i], bits & 3, __ATOMIC_RELAXED);
+      __atomic_store_n(&unit->functions[i], bits & 3 ? bits & 3 | ~7ul : 0, __ATOMIC_RELAXED);
   }
   __atomic_store_n(&covsched_loom_pending, next_random() & 1, __ATOMIC_RELAXED);
 }
@@ -82,7 +83,7 @@ void covsched_loom_register(struct unit *begin, struct unit *end) {
   if (sizeof(struct unit) != 88 || (char *)end - (char *)begin < 88)
     fail("no units");
   for (struct unit *unit = begin; unit < end; ++unit) {
-    if (unit->version != 1 || unit->size != 88 || unit->slot_base + unit->slot_count != unit->location_count)
+    if (unit->version != 2 || unit->size != 88 || unit->slot_base + unit->slot_count != unit->location_count)
       fail("a damaged unit");
     for (uint32_t i = 0; i < unit->call_count; ++i) {
       if (!unit->callees[i] || (unsigned char *)unit->calls[i] < unit->locations ||
@@ -98,7 +99,8 @@ void covsched_loom_register(struct unit *begin, struct unit *end) {
   const char *mode = getenv("LOOM_STUB");
   if (mode && !strcmp(mode, "slow"))
     for (struct unit *unit = begin; unit < end; ++unit)
-      memset(unit->functions, 1, unit->function_count);
+      for (uint32_t i = 0; i < unit->function_count; ++i)
+        unit->functions[i] = 1 | ~7ul;
   if (mode && !strcmp(mode, "flip")) {
     flips = 1;
     flip();

@@ -12,8 +12,8 @@ use crate::sys;
 use core::cell::UnsafeCell;
 use core::mem::size_of;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use covsched_core::loom::abi::{Unit, AT_RUNNING, SWITCH_SLOW, SWITCH_WAIT, VERSION};
+use core::sync::atomic::{AtomicU64, AtomicU8, AtomicUsize, Ordering};
+use covsched_core::loom::abi::{switch_word, Unit, AT_RUNNING, SWITCH_SLOW, SWITCH_WAIT, VERSION};
 
 /// A registered unit.
 #[derive(Clone, Copy)]
@@ -174,12 +174,28 @@ fn with_units<R>(body: impl FnOnce(&mut Units) -> R) -> R {
     result
 }
 
-/// The bytes of a unit's functions.
+/// The word of a function, as the byte that the runtime knows.
+#[repr(transparent)]
+pub struct Switch(AtomicU64);
+
+impl Switch {
+    /// The byte.
+    pub fn load(&self) -> u8 {
+        self.0.load(Ordering::Relaxed) as u8
+    }
+
+    /// Changes the whole word in one step.
+    pub fn store(&self, byte: u8, order: Ordering) {
+        self.0.store(switch_word(byte), order);
+    }
+}
+
+/// The switches of a unit's functions.
 ///
 /// # Safety
 /// A registered unit.
-pub unsafe fn functions(unit: &Unit) -> &'static [AtomicU8] {
-    // SAFETY: by the contract; bytes are shared, so seen as atomic.
+pub unsafe fn functions(unit: &Unit) -> &'static [Switch] {
+    // SAFETY: by the contract; words are shared, so seen as atomic.
     unsafe { atomics(unit.functions.cast(), unit.function_count) }
 }
 
@@ -332,11 +348,11 @@ pub fn set_waiting(is_waiting: bool) {
         units.is_waiting = is_waiting;
         let there = units.known.as_slice().iter();
         // SAFETY: registered units; only the runtime writes these bytes, under this lock.
-        for byte in there.flat_map(|known| unsafe { functions(known.get()) }) {
-            let old = byte.load(Ordering::Relaxed);
+        for switch in there.flat_map(|known| unsafe { functions(known.get()) }) {
+            let old = switch.load();
             let new = if is_waiting { old | SWITCH_WAIT } else { old & !SWITCH_WAIT };
             if new != old {
-                byte.store(new, Ordering::Release);
+                switch.store(new, Ordering::Release);
             }
         }
     });
@@ -347,11 +363,11 @@ pub fn set_slow(mut is_slow: impl FnMut(&Unit, usize) -> bool) {
     with_units(|units| {
         for unit in units.known.as_slice().iter().map(Known::get) {
             // SAFETY: as above.
-            for (number, byte) in unsafe { functions(unit) }.iter().enumerate() {
-                let old = byte.load(Ordering::Relaxed);
+            for (number, switch) in unsafe { functions(unit) }.iter().enumerate() {
+                let old = switch.load();
                 let new = if is_slow(unit, number) { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
                 if new != old {
-                    byte.store(new, Ordering::Release);
+                    switch.store(new, Ordering::Release);
                 }
             }
         }

@@ -284,10 +284,10 @@ fn set_slow(filter: &Filter, is_slow: bool) {
     for switch in filter.switches() {
         let Some(unit) = filter.unit(switch.unit) else { continue };
         // SAFETY: a registered unit; checked numbers. All threads are paused, and the engine alone writes these bits.
-        let byte = unsafe { &units::functions(unit)[switch.function as usize] };
-        let old = byte.load(Ordering::Relaxed);
+        let word = unsafe { &units::functions(unit)[switch.function as usize] };
+        let old = word.load();
         let new = if is_slow { old | SWITCH_SLOW } else { old & !SWITCH_SLOW };
-        byte.store(new, Ordering::Relaxed);
+        word.store(new, Ordering::Relaxed);
     }
 }
 

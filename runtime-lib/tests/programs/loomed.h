@@ -12,7 +12,7 @@ typedef struct Outer {
 typedef struct {
     uint32_t version, size;
     uint64_t hash;
-    volatile uint8_t *functions;
+    volatile uint64_t *functions; // code looks at the first byte, or at all bits above the third
     volatile uint8_t *locations;
     uintptr_t *slots;
     uintptr_t *calls;
@@ -45,11 +45,11 @@ extern const Unit __stop_covsched_loom_units[] __attribute__((visibility("hidden
 
 // The unit: so many functions, locations besides slots, slots.
 #define LOOM_UNIT(HASH, FUNCTIONS, LOCATIONS, SLOTS)                                                                   \
-    static volatile uint8_t loom_functions[FUNCTIONS];                                                                 \
+    static volatile uint64_t loom_functions[FUNCTIONS];                                                                \
     static volatile uint8_t loom_locations[(LOCATIONS) + (SLOTS)];                                                     \
     static uintptr_t loom_slots[SLOTS];                                                                                \
     __attribute__((section("covsched_loom_units"), used)) const Unit loom_unit = {                                     \
-        1,          sizeof(Unit), HASH, loom_functions, loom_locations,         loom_slots, 0, 0, 0,                   \
+        2,          sizeof(Unit), HASH, loom_functions, loom_locations,         loom_slots, 0, 0, 0,                   \
         FUNCTIONS, (LOCATIONS) + (SLOTS), SLOTS, LOCATIONS, 0, 0};                                                     \
     __attribute__((constructor)) static void loom_constructor(void) {                                                  \
         covsched_loom_register(__start_covsched_loom_units, __stop_covsched_loom_units);                               \
@@ -58,11 +58,11 @@ extern const Unit __stop_covsched_loom_units[] __attribute__((visibility("hidden
 // A back edge or the entry of a function that is a place to pause, in the fast copy and in the slow one.
 #define CHECK_FAST(F, L)                                                                                               \
     do {                                                                                                               \
-        if (__builtin_expect(loom_functions[F] != 0, 0)) covsched_loom_check(&loom_locations[L]);                      \
+        if (__builtin_expect(loom_functions[F] >> 3, 0)) covsched_loom_check(&loom_locations[L]);                      \
     } while (0)
 #define CHECK_SLOW(F, L)                                                                                               \
     do {                                                                                                               \
-        if (__builtin_expect(loom_functions[F] != 1, 0)) covsched_loom_check(&loom_locations[L]);                      \
+        if (__builtin_expect((uint8_t)loom_functions[F] != 1, 0)) covsched_loom_check(&loom_locations[L]);             \
     } while (0)
 #define IS_SLOW(F) __builtin_expect(loom_functions[F] & 1, 0)
 #define SLOT(S, FRAME) covsched_loom_slot(&loom_slots[S], FRAME)
