@@ -322,16 +322,22 @@ static void addConstructor(Module &M, const CovLoomUnit &Facts) {
     appendToGlobalDtors(M, F, 0, F);
 }
 
-/// Control comes back from a slow path into a loop of the fast one: where it crosses is a part of that loop, though hardly ever executed.
-/// The code generator would put it between the blocks that are, unless a profile told it otherwise, or this option of its own does.
-/// A command line that has it wins; without the option code is only slower.
-static void keepColdBlocksOutOfLoops() {
+/// Options of the code generator's own, which it else follows only where there is a profile. A command line that has one wins; without them
+/// code is only slower.
+///
+/// - Control comes back from a slow path into a loop of the fast one: where it crosses is a part of that loop, though hardly ever executed,
+///   and would be put between the blocks that are.
+/// - With a check in it, a loop's last block is two. It would no longer be put before the first, so that each iteration jumps once more
+///   than native's (compressor's `produce`).
+static void layOutLoopsByFrequency() {
   static std::once_flag Once; // LTO compiles in several threads
   std::call_once(Once, [] {
     StringMap<cl::Option *> &Options = cl::getRegisteredOptions();
-    auto Found = Options.find("force-loop-cold-block");
-    if (Found != Options.end() && Found->second->getNumOccurrences() == 0)
-      Found->second->addOccurrence(0, "force-loop-cold-block", "true");
+    for (StringRef Name : {"force-loop-cold-block", "force-precise-rotation-cost"}) {
+      auto Found = Options.find(Name);
+      if (Found != Options.end() && Found->second->getNumOccurrences() == 0)
+        Found->second->addOccurrence(0, Name, "true");
+    }
   });
 }
 
@@ -375,7 +381,7 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
     makeEntry(*unit, *F);
   testInOne(*unit);
   if (!unit->Cloned.empty())
-    keepColdBlocksOutOfLoops();
+    layOutLoopsByFrequency();
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
   unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Word, facts->functions), false);
