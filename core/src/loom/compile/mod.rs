@@ -238,7 +238,7 @@ fn marks(graph: &Graph<'_>, made: &[Operations]) -> BTreeMap<(usize, u32), u8> {
     let files: BTreeSet<usize> = operations.map(|operation| file(operation.point)).collect();
     let mut holding = holds::points(graph);
     holding.retain(|&point| files.contains(&file(point)));
-    if holding.len() <= holds::MOST {
+    if holds::rows(graph, &holding) <= holds::MOST {
         holding.into_iter().for_each(|point| add(point, LOCATION_HOLDS));
     }
     marks
