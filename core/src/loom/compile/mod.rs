@@ -132,6 +132,7 @@ pub fn compile(
         warnings: Vec::new(),
         live: graph.live_functions(),
         starts: Vec::new(),
+        handlers_jump_at: graph.jumps_of_handlers(),
     };
     let mut timeout = None;
     let mut rules = Vec::new();
