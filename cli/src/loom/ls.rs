@@ -214,7 +214,9 @@ mod tests {
     fn filters_are_listed_with_their_reports() {
         let text = text(&listed());
         assert!(
-            text.contains("  3 f expelled (installed 1.5 s ago), 10 operations, 2 waits, 1 objects\n      timed out\n"),
+            text.contains(
+                "  3 f expelled (installed 1.5 s ago), 10 operations, 2 waits, 1 objects\n      timed out\n"
+            ),
             "{text}"
         );
         assert!(text.contains("process 6 (/other): did not answer"), "{text}");

@@ -109,7 +109,8 @@ impl Place {
             (false, true) => format!("{}:{}", self.file, self.line),
             (false, false) => {
                 let own = self.own.as_ref();
-                let own = own.map(|(file, line, function)| format!(", inlined at {file}:{line} in {function}"));
+                let own =
+                    own.map(|(file, line, function)| format!(", inlined at {file}:{line} in {function}"));
                 format!("{}:{} in {}{}", self.file, self.line, self.function, own.unwrap_or_default())
             }
         }

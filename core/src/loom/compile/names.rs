@@ -218,7 +218,11 @@ mod tests {
             ("one(int)::local::run", "one(int)::local::run(int)", true),
             ("one(int)::$_0::operator()", "one(int)::$_0::operator()(int) const", true),
             ("one", "one(int)::$_0::__invoke(int)", false),
-            ("one(int)::{lambda(int)#1}::operator()", "one(int)::{lambda(int)#1}::operator()(int) const", true),
+            (
+                "one(int)::{lambda(int)#1}::operator()",
+                "one(int)::{lambda(int)#1}::operator()(int) const",
+                true,
+            ),
             ("f", "f(std::map<int, char>, void (*)(int))", true),
         ] {
             assert_eq!(means_function(name, "_Zsomething", Some(demangled)), is, "{name} {demangled}");

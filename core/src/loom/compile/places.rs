@@ -269,9 +269,9 @@ impl<'g, 'a> Finder<'g, 'a> {
             let unit = self.graph.place(id).unit;
             self.graph.text(unit, self.graph.function(id).name)
         });
-        let resumed = functions.filter_map(|linkage| Some((linkage, linkage.strip_suffix(COROUTINE_PARTS[0])?)));
-        let Some((resumed, _)) = resumed.into_iter().find(|(_, own)| names.contains(own) && *own != name.text)
-        else {
+        let mut parts =
+            functions.filter_map(|linkage| Some((linkage, linkage.strip_suffix(COROUTINE_PARTS[0])?)));
+        let Some((resumed, _)) = parts.find(|(_, own)| names.contains(own) && *own != name.text) else {
             return Ok(());
         };
         let message = format!("`{}` is a coroutine: a call of it only makes it", name.text);

@@ -325,8 +325,18 @@ mod tests {
     #[test]
     fn an_inner_lock_that_was_given_back_leaves_the_outer_one() {
         let inner: &[&str] = &[LOCK, "at_inner", UNLOCK];
-        let outer: &[&str] =
-            &["at_before", LOCK, "at_first", "inner", "at_second", LOCK, UNLOCK, "at_third", UNLOCK, "at_end"];
+        let outer: &[&str] = &[
+            "at_before",
+            LOCK,
+            "at_first",
+            "inner",
+            "at_second",
+            LOCK,
+            UNLOCK,
+            "at_third",
+            UNLOCK,
+            "at_end",
+        ];
         let alone: &[&str] = &["at_alone", "inner", "at_after"];
         let found = held(&[("inner", inner), ("outer", outer), ("alone", alone)]);
         assert_eq!(found, ["at_inner", "at_first", "at_second", "at_third"]);
