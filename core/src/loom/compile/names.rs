@@ -130,12 +130,14 @@ pub(super) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a s
             let without_arguments = last.split('<').next().filter(|name| !name.is_empty()).unwrap_or(last);
             let distance = if last == lower {
                 0
-            } else if lower.len() >= 3 && other.contains(&lower) || without_arguments == lower_last {
+            } else if without_arguments == lower_last {
+                return Some((1, candidate));
+            } else if lower.len() >= 3 && other.contains(&lower) {
                 1
             } else {
                 distance(&lower, &other, limit)?.min(distance(&lower, last, limit).unwrap_or(usize::MAX))
             };
-            (distance <= limit.max(1)).then_some((distance, candidate))
+            (distance <= limit).then_some((distance, candidate))
         })
         .collect();
     found.sort();
