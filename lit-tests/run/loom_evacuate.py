@@ -106,9 +106,9 @@ def cycles(options, app, count, delay, by_hand, env=None):
     return f"{count} cycles: {shown}; {grown} kB more; {percent(after, before)} of the requests/s"
 
 
-def locked_calls(options, count, delay):
+def locked_calls(options, count, delay, flags=(), name=None):
     """Who pauses with the mutex keeps out those who must leave the region: they must get on all the same, and soon."""
-    app = loom_process.build(options, INPUTS / "locked_calls.c", flags=[INCLUDE])
+    app = loom_process.build(options, INPUTS / "locked_calls.c", flags=[INCLUDE, *flags], name=name)
     path = loom_process.filter_file(options, "locked_calls", REGION.format("locked_calls.c", ""), INPUTS)
     _, plan = loom_process.plan(options, path, app)
     latencies = []
@@ -220,6 +220,7 @@ def main():
             ("instrumented before optimization", lambda: cycles(options, precise, CYCLES // 4, 200, True)),
             ("a mutex held across calls", lambda: locked_calls(options, CYCLES // 4, 200)),
             ("a mutex held for long", lambda: locked_calls(options, CYCLES // 10, 1000)),
+            ("another mutex held meanwhile", lambda: locked_calls(options, CYCLES // 4, 200, ["-DNESTED"], "nested_calls")),
             ("threads that are created meanwhile", lambda: created(options, CYCLES // 4)),
             ("an object that is unloaded", lambda: unloaded(options, 3)),
         ]

@@ -370,6 +370,8 @@ def main():
         ("left in every way", lambda: hard_to_update(options, "leaves.cpp", "region <> jump_out\n", 100)),
         ("exceptions", lambda: hard_to_update(options, "landing.cpp", "region <> region\n", 100)),
         ("jumps", lambda: hard_to_update(options, "jumps.c", MUTUAL, 100)),
+        ("jumps of handlers", lambda: hard_to_update(options, "handler_jumps.c", MUTUAL, 100)),
+        ("jumps of handlers, alone", lambda: hard_to_update(options, "handler_jumps.c", ALONE, 100)),
         ("called early", lambda: called_early(options)),
         ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
         ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),

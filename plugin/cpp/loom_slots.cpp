@@ -141,7 +141,8 @@ public:
   /// Changes between a block and those before it.
   void before(BasicBlock &Block, const SmallPtrSetImpl<BasicBlock *> &Own) {
     DILocation *Next = Lines.in(&Block);
-    SmallSetVector<BasicBlock *, 4> Others;
+    // Not a small one: g++ believes that its union is read before it is written.
+    SetVector<BasicBlock *> Others;
     bool AllDiffer = true;
     DILocation *Last = nullptr;
     bool IsFirst = true, Agree = true;

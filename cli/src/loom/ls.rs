@@ -4,7 +4,7 @@
 use super::client::{Client, ClientError, Filter};
 use super::engine::Engine;
 use super::process::{usual_folders, Process};
-use super::{print, print_json, Format, Talk};
+use super::{print, print_json, report, Format, Talk};
 use crate::failure::Failure;
 use covsched_core::loom::wire;
 use serde_json::{json, Value};
@@ -40,7 +40,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let listed = match arguments.pid {
         Some(pid) => {
             let mut engine = Engine::of(pid, timeout)?;
-            let filters = engine.client.list().map_err(|error| engine.failure(&error))?;
+            let filters = filters_of(&mut engine).map_err(|error| engine.failure(&error))?;
             vec![Listed { pid, name: engine.process.name(), filters: Ok((engine.greeting.process, filters)) }]
         }
         None => {
@@ -61,7 +61,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
 fn list(process: Process, timeout: Duration) -> Option<Listed> {
     let (pid, name) = (process.pid, process.name());
     let filters = match Engine::find(process, timeout) {
-        Ok(Ok(mut engine)) => match engine.client.list() {
+        Ok(Ok(mut engine)) => match filters_of(&mut engine) {
             Ok(filters) => Ok((engine.greeting.process, filters)),
             Err(error) => Err(engine.failure(&error).to_string()),
         },
@@ -69,6 +69,13 @@ fn list(process: Process, timeout: Duration) -> Option<Listed> {
         Err(failure) => Err(failure.to_string()),
     };
     Some(Listed { pid, name, filters })
+}
+
+/// With reports in words.
+fn filters_of(engine: &mut Engine) -> Result<Vec<Filter>, ClientError> {
+    let mut filters = engine.client.list()?;
+    report::name_places(filters.iter_mut().map(|filter| &mut filter.report), engine);
+    Ok(filters)
 }
 
 /// Removes sockets at which nobody listens any more and whose process is gone. (A container may share the folder and have
@@ -114,12 +121,17 @@ fn text(listed: &[Listed]) -> String {
                 text += &format!("process {pid} ({name}):\n");
                 for filter in filters {
                     let info = &filter.info;
+                    let seconds = info.age as f64 / 1e3;
+                    // The age is that of the filter, whatever became of it.
+                    let since = match info.state {
+                        wire::FILTER_INSTALLED => format!("for {seconds:.1} s"),
+                        _ => format!("(installed {seconds:.1} s ago)"),
+                    };
                     text += &format!(
-                        "  {} {} {} for {:.1} s, {} operations, {} waits, {} objects\n",
+                        "  {} {} {} {since}, {} operations, {} waits, {} objects\n",
                         info.id,
                         filter.name,
                         state(filter),
-                        info.age as f64 / 1e3,
                         info.operations,
                         info.waits,
                         info.objects
@@ -202,7 +214,9 @@ mod tests {
     fn filters_are_listed_with_their_reports() {
         let text = text(&listed());
         assert!(
-            text.contains("  3 f expelled for 1.5 s, 10 operations, 2 waits, 1 objects\n      timed out\n"),
+            text.contains(
+                "  3 f expelled (installed 1.5 s ago), 10 operations, 2 waits, 1 objects\n      timed out\n"
+            ),
             "{text}"
         );
         assert!(text.contains("process 6 (/other): did not answer"), "{text}");

@@ -4,7 +4,7 @@
 //! - [`process`]: a process from outside; [`engine`]: the connection to the engine in it; [`client`]: its protocol
 //! - [`images`]: what the pass left in a program's files; [`dwarf`]: types and variables
 //! - [`filter`]: a filter's file, compiled for a program
-//! - [`places`]: locations in words; [`outcome`]: what came of a change, in words
+//! - [`places`]: locations in words; [`outcome`]: what came of a change, in words; [`report`]: why a filter was expelled
 //!
 //! Exit codes: 0 done; 1 the engine could not make the change, and the program is as it was; 2 usage, a bad filter,
 //! a process without an engine or of another user; 70 a bug in covsched.
@@ -22,6 +22,7 @@ mod places;
 mod process;
 mod ps;
 mod remove;
+mod report;
 
 use crate::failure::Failure;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use crate::names::demangle;
 use covsched_core::loom::compile::{LinkedUnit, Program};
-use covsched_core::loom::table::{Function, Point, PointKind, Target, NONE};
+use covsched_core::loom::table::{Function, Line, Point, PointKind, Target, NONE};
 use covsched_core::loom::wire::{self, ThreadAt};
 use serde_json::{json, Value};
 
@@ -17,6 +17,8 @@ pub struct Place {
     pub function: String,
     /// For a call, what is called; empty if not known.
     pub callee: String,
+    /// Of a line in a header of the system that is inlined: the program's own line, and its function.
+    pub own: Option<(String, u32, String)>,
     pub kind: PlaceKind,
 }
 
@@ -56,7 +58,7 @@ fn in_unit(unit: &LinkedUnit, location: u32) -> Option<Place> {
 fn place(unit: &LinkedUnit, function: &Function, point: &Point) -> Place {
     let table = &unit.table;
     let text = |at: u32| table.strings.get(at as usize).map_or("", String::as_str);
-    let chain = |at: u32| table.chains.get(at as usize).and_then(|chain| chain.first());
+    let chain = |at: u32| table.chains.get(at as usize).filter(|chain| !chain.is_empty());
     let (kind, line, callee) = match &point.kind {
         PointKind::Entry { .. } => (PlaceKind::Entry, None, String::new()),
         PointKind::Check { .. } => (PlaceKind::Loop, chain(point.chain), String::new()),
@@ -74,22 +76,28 @@ fn place(unit: &LinkedUnit, function: &Function, point: &Point) -> Place {
         }
         _ => (PlaceKind::Unknown, None, String::new()),
     };
+    let at = |line: &Line| (text(line.file).to_owned(), line.line, demangle(text(line.function)));
     match line {
-        Some(line) => Place {
-            file: text(line.file).to_owned(),
-            line: line.line,
-            function: demangle(text(line.function)),
-            callee,
-            kind,
-        },
+        Some(lines) => {
+            let own = lines.iter().find(|line| !is_of_system(text(line.file)));
+            let (file, line, function) = at(&lines[0]);
+            let own = own.filter(|_| is_of_system(&file)).map(at);
+            Place { file, line, function, callee, own, kind }
+        }
         None => Place {
             file: text(function.file).to_owned(),
             line: function.line,
             function: demangle(text(function.name)),
             callee,
+            own: None,
             kind,
         },
     }
+}
+
+/// Whether a file came with the compiler or a library: `/usr/include`, also as `/usr/bin/../lib/gcc/.../include/c++`.
+fn is_of_system(file: &str) -> bool {
+    file.starts_with("/usr/") && file.contains("/include/")
 }
 
 impl Place {
@@ -99,7 +107,12 @@ impl Place {
             (true, true) => "a place that is not known".to_owned(),
             (true, false) => self.function.clone(),
             (false, true) => format!("{}:{}", self.file, self.line),
-            (false, false) => format!("{}:{} in {}", self.file, self.line, self.function),
+            (false, false) => {
+                let own = self.own.as_ref();
+                let own =
+                    own.map(|(file, line, function)| format!(", inlined at {file}:{line} in {function}"));
+                format!("{}:{} in {}{}", self.file, self.line, self.function, own.unwrap_or_default())
+            }
         }
     }
 }
@@ -156,6 +169,9 @@ pub fn thread_json(thread: &ThreadAt, place: &Place) -> Value {
         "line": if place.line == 0 { Value::Null } else { place.line.into() },
         "function": known(&place.function),
         "callee": known(&place.callee),
+        "inlined_at": place.own.as_ref().map(|(file, line, function)| {
+            json!({ "file": file, "line": line, "function": function })
+        }),
         "in_the_way": thread.in_the_way != 0,
     })
 }
@@ -163,7 +179,7 @@ pub fn thread_json(thread: &ThreadAt, place: &Place) -> Value {
 #[cfg(test)]
 pub mod tests {
     use super::*;
-    use covsched_core::loom::table::{Line, Precision, UnitTable};
+    use covsched_core::loom::table::{Precision, UnitTable};
 
     /// A unit with the hash 7: main, line 1 on, has its entry at location 0, read at 1 (line 4) and slot 0 at 2 (line 5).
     pub fn program() -> Program {
@@ -218,6 +234,20 @@ pub mod tests {
         for (unit, location) in [(7, 3), (7, NONE), (8, 0), (0, 0)] {
             assert_eq!(find(&program, unit, location), Place::default());
         }
+    }
+
+    #[test]
+    fn a_line_of_the_system_has_one_of_the_program_too() {
+        let mut program = program();
+        let table = &mut program.units[0].table;
+        table.strings.extend(["/usr/include/stdio.h", "getchar"].map(String::from));
+        table.chains[1].insert(0, Line { function: 4, file: 3, line: 49, copy: 1 });
+        let place = find(&program, 7, 1);
+        assert_eq!(place.words(), "/usr/include/stdio.h:49 in getchar, inlined at a.c:4 in main");
+        let thread = ThreadAt { unit: 7, location: 1, thread: 1, state: wire::AT_CALL, in_the_way: 0 };
+        let value = thread_json(&thread, &place);
+        assert_eq!((&value["line"], &value["inlined_at"]["line"]), (&json!(49), &json!(4)));
+        assert_eq!(thread_json(&thread, &find(&program, 7, 2))["inlined_at"], Value::Null);
     }
 
     #[test]

@@ -120,6 +120,11 @@ pub const FILTER_INSTALLED: u32 = 0;
 /// [`FilterInfo::state`]: taken out by the engine: its report says why.
 pub const FILTER_EXPELLED: u32 = 1;
 
+/// How a report names a location, which the controller can translate: this and its number, ...
+pub const REPORT_LOCATION: &str = "location ";
+/// ... then this and the unit's hash, in 16 digits. A unit alone is named by this.
+pub const REPORT_UNIT: &str = " of unit ";
+
 /// A filter in the process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]

@@ -17,6 +17,7 @@ use covsched_core::loom::plan::{
     CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK,
     OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
 };
+use covsched_core::loom::wire::{REPORT_LOCATION, REPORT_UNIT};
 use covsched_core::rawlog::Plain;
 
 /// [`Filter::state`]: its operations are done.
@@ -25,6 +26,15 @@ pub const INSTALLED: u32 = 0;
 pub const BROKEN: u32 = 1;
 /// [`Filter::state`]: taken out.
 pub const GONE: u32 = 2;
+
+/// How the process says by itself that a filter broke.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Not,
+    Plainly,
+    /// With a location, which the controller can translate.
+    WithLocation,
+}
 
 /// Longest report.
 const REPORT: usize = 240;
@@ -239,8 +249,9 @@ impl Filter {
             return;
         }
         places().for_each(|place| place.store(null_mut(), Ordering::Release));
-        self.break_with(is_installed, |report| {
-            report.push("code that it is about was unloaded (unit ").hex(unit.hash).push(")");
+        let told = if is_installed { Told::Plainly } else { Told::Not };
+        self.break_with(told, |report| {
+            report.push("code").push(REPORT_UNIT).hex(unit.hash).push(", which it is about, was unloaded");
         });
     }
 
@@ -317,10 +328,11 @@ impl Filter {
 
     /// A thread waited too long, or something else is wrong: the filter does nothing from now on, with a report.
     pub fn break_down(&self, member: &Member, location: usize, constraint: u16, why: &str) {
-        self.break_with(true, |report| {
+        self.break_with(Told::WithLocation, |report| {
             let (unit, number) = units::locate(location).unwrap_or((0, 0));
-            report.push("thread ").number(member.tid().into()).push(" at location ").number(number.into());
-            report.push(" of unit ").hex(unit).push(" ").push(why).push(", constraint ");
+            report.push("thread ").number(member.tid().into()).push(" at ");
+            report.push(REPORT_LOCATION).number(number.into()).push(REPORT_UNIT).hex(unit);
+            report.push(" ").push(why).push(", constraint ");
             report.number(u64::from(constraint) + 1);
             if let Some(text) = self.text_of(constraint) {
                 report.push(": ").push_bytes(text);
@@ -328,7 +340,7 @@ impl Filter {
         });
     }
 
-    fn break_with(&self, is_told: bool, say: impl FnOnce(&mut Line<REPORT>)) {
+    fn break_with(&self, told: Told, say: impl FnOnce(&mut Line<REPORT>)) {
         if self.is_breaking.swap(true, Ordering::AcqRel) {
             return;
         }
@@ -337,12 +349,17 @@ impl Filter {
         let _ = self.state.compare_exchange(INSTALLED, BROKEN, Ordering::AcqRel, Ordering::Relaxed);
         super::alone::filter_ended(self);
         self.wake_all();
-        if !is_told {
+        if told == Told::Not {
             return;
         }
-        let mut line = Line::<{ REPORT + 64 }>::new();
+        let mut line = Line::<{ REPORT + 128 }>::new();
         line.push("covsched: loom: filter ").number(self.id.load(Ordering::Relaxed).into());
-        line.push(" is taken out: ").push_bytes(self.report()).push("\n");
+        line.push(" is taken out: ").push_bytes(self.report());
+        if told == Told::WithLocation {
+            // Which line that is says the program's file, which only the controller reads.
+            line.push(" (`covsched loom ls ").number(sys::process_id().into()).push("` names file and line)");
+        }
+        line.push("\n");
         sys::write_error_bytes(line.bytes());
     }
 

@@ -132,6 +132,7 @@ pub fn compile(
         warnings: Vec::new(),
         live: graph.live_functions(),
         starts: Vec::new(),
+        handlers_jump_at: graph.jumps_of_handlers(),
     };
     let mut timeout = None;
     let mut rules = Vec::new();
@@ -238,7 +239,7 @@ fn marks(graph: &Graph<'_>, made: &[Operations]) -> BTreeMap<(usize, u32), u8> {
     let files: BTreeSet<usize> = operations.map(|operation| file(operation.point)).collect();
     let mut holding = holds::points(graph);
     holding.retain(|&point| files.contains(&file(point)));
-    if holding.len() <= holds::MOST {
+    if holds::rows(graph, &holding) <= holds::MOST {
         holding.into_iter().for_each(|point| add(point, LOCATION_HOLDS));
     }
     marks

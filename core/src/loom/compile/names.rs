@@ -48,40 +48,54 @@ pub(super) fn last_component(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// What the source calls a function, without its parameters, and without the result type that templates have.
+/// What the source calls a function, without its parameters, and without the result type that templates have. Of a function inside of
+/// another one (of a local class, a lambda) the parameters of the outer one stay, which tell it apart from that.
 pub(super) fn without_parameters(demangled: &str) -> &str {
-    let bytes = demangled.as_bytes();
-    // `operator()` has parentheses in its name.
-    let skip = demangled.find("operator()").map_or(0, |at| at + "operator()".len());
     let mut depth = 0usize;
-    let mut end = demangled.len();
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'<' => depth += 1,
-            b'>' => depth = depth.saturating_sub(1),
-            b'(' if depth == 0 && at >= skip && at > 0 && !demangled[at..].starts_with("(anonymous") => {
-                end = at;
-                break;
+    // Where the name begins, where an operator's name does, and where the parameters do.
+    let (mut start, mut operator, mut end) = (0, None, demangled.len());
+    let mut at = 0;
+    while let Some(c) = demangled[at..].chars().next() {
+        let rest = &demangled[at..];
+        if depth == 0 {
+            if let Some(length) = operator_name(&demangled[..at], rest) {
+                operator = Some(at);
+                at += length;
+                continue;
             }
-            _ => {}
         }
-    }
-    let name = &demangled[..end];
-    if name.contains("operator") {
-        return name;
-    }
-    // A blank outside of angle brackets ends the result type; inside of `(anonymous namespace)` it does not.
-    let mut depth = 0usize;
-    let mut start = 0;
-    for (at, c) in name.char_indices() {
         match c {
-            '<' | '(' => depth += 1,
-            '>' | ')' => depth = depth.saturating_sub(1),
-            ' ' if depth == 0 => start = at + 1,
+            '(' if depth == 0 && at > 0 && !rest.starts_with("(anonymous") && !rest.starts_with("(.") => {
+                end = at;
+                depth += 1;
+            }
+            '<' | '(' | '{' | '[' => depth += 1,
+            '>' | ')' | '}' | ']' => depth = depth.saturating_sub(1),
+            // The end of the result type, if no parameters have been; else what follows them (`const`).
+            ' ' if depth == 0 && operator.is_none() && end == demangled.len() => start = at + 1,
+            // The parameters were those of a function around this one.
+            ':' if depth == 0 => (operator, end) = (None, demangled.len()),
             _ => {}
         }
+        at += c.len_utf8();
     }
-    &name[start..]
+    &demangled[start..end]
+}
+
+/// The length of an operator's name at the start of `rest`: its brackets are no others' then.
+fn operator_name(before: &str, rest: &str) -> Option<usize> {
+    const WORD: &str = "operator";
+    let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
+    let symbol = rest.strip_prefix(WORD)?;
+    if before.ends_with(is_of_name) || symbol.starts_with(is_of_name) {
+        return None;
+    }
+    let length = if symbol.starts_with("()") || symbol.starts_with("[]") {
+        2
+    } else {
+        symbol.find(|c: char| !"+-*/%^&|~!=<>,".contains(c)).unwrap_or(symbol.len())
+    };
+    Some(WORD.len() + length)
 }
 
 /// Whether a name in a filter means a function: its linkage name, or what the source calls it, with or without its
@@ -96,17 +110,28 @@ pub(super) fn means_function(name: &str, linkage: &str, demangled: Option<&str>)
     wanted == squeeze(demangled) || wanted == squeeze(without_parameters(demangled))
 }
 
+/// Whether it means a function of an unnamed namespace, as the source writes it: without that.
+pub(super) fn means_unnamed(name: &str, demangled: &str) -> bool {
+    const UNNAMED: &str = "(anonymous namespace)::";
+    demangled.contains(UNNAMED) && means_function(name, "", Some(&demangled.replace(UNNAMED, "")))
+}
+
 /// Up to three of the candidates that are most similar to a name, the best first.
 pub(super) fn similar<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let limit = name.chars().count() / 3;
     let lower = name.to_lowercase();
+    let lower_last = lower.rsplit("::").next().unwrap_or(&lower);
     let mut found: Vec<(usize, &str)> = candidates
         .into_iter()
         .filter_map(|candidate| {
             let other = candidate.to_lowercase();
             let last = other.rsplit("::").next().unwrap_or(&other);
+            // `Log::put` may be `app::Log::put<int>`.
+            let without_arguments = last.split('<').next().filter(|name| !name.is_empty()).unwrap_or(last);
             let distance = if last == lower {
                 0
+            } else if without_arguments == lower_last {
+                return Some((1, candidate));
             } else if lower.len() >= 3 && other.contains(&lower) {
                 1
             } else {
@@ -183,10 +208,32 @@ mod tests {
             ("x::operator()", "x::operator()(int) const", true),
             ("x::operator==", "x::operator==(x const&)", true),
             ("x::f", "x::f() const", true),
+            ("x::operator<<", "x::operator<<(int)", true),
+            ("x::operator<", "x::operator<(x const&) const", true),
+            ("operator<< <int>", "out& operator<< <int>(out&, box<int> const&)", true),
+            ("x::operator->", "x::operator->() const", true),
+            ("x::operator bool", "x::operator bool() const", true),
+            ("x<int>::operator()", "int x<int>::operator()<char>(char)", false),
+            ("x<int>::operator()<char>", "int x<int>::operator()<char>(char)", true),
+            ("cooperator<int>", "void cooperator<int>(int)", true),
+            ("one", "one(int)::local::run(int)", false),
+            ("one(int)::local::run", "one(int)::local::run(int)", true),
+            ("one(int)::$_0::operator()", "one(int)::$_0::operator()(int) const", true),
+            ("one", "one(int)::$_0::__invoke(int)", false),
+            (
+                "one(int)::{lambda(int)#1}::operator()",
+                "one(int)::{lambda(int)#1}::operator()(int) const",
+                true,
+            ),
+            ("f", "f(std::map<int, char>, void (*)(int))", true),
         ] {
             assert_eq!(means_function(name, "_Zsomething", Some(demangled)), is, "{name} {demangled}");
         }
         assert!(means_function("main", "main", None));
+        for (name, is) in [("a::f", true), ("a::f(int)", true), ("f", false), ("a::g", false)] {
+            assert_eq!(means_unnamed(name, "a::(anonymous namespace)::f(int)"), is, "{name}");
+        }
+        assert!(!means_unnamed("a::f", "a::f(int)"));
     }
 
     #[test]
@@ -196,6 +243,7 @@ mod tests {
         assert_eq!(similar("is_open", names), ["MYSQL_LOG::is_open"]);
         assert_eq!(similar("table", names), ["close_table", "open_table"]);
         assert_eq!(similar("zzz", names), [""; 0]);
+        assert_eq!(similar("app::Log::put", ["x::app::v2::Log::put<int>"]), ["x::app::v2::Log::put<int>"]);
         assert_eq!(listed(["a", "b", "c"]), "`a`, `b` or `c`");
     }
 }

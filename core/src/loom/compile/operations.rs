@@ -82,6 +82,8 @@ pub(super) struct Maker<'g, 'a> {
     pub(super) live: Vec<bool>,
     /// Conceptual thread functions.
     pub(super) starts: Vec<FunctionId>,
+    /// [`Graph::jumps_of_handlers`].
+    pub(super) handlers_jump_at: Vec<PointId>,
 }
 
 impl<'g, 'a> Maker<'g, 'a> {
@@ -462,7 +464,11 @@ impl<'g, 'a> Maker<'g, 'a> {
         let step = |id: PointId| if exits.contains(&id) || leaves(id) { Step::Stop } else { Step::Pass };
         let states = forward(graph, &region.entry_points(), &step);
         let mut places: BTreeSet<String> = BTreeSet::new();
-        for id in (0..states.len() as PointId).filter(|&id| states[id as usize] != 0 && leaves(id)) {
+        let mut left: BTreeSet<PointId> =
+            (0..states.len() as PointId).filter(|&id| states[id as usize] != 0 && leaves(id)).collect();
+        // A signal may come anywhere.
+        left.extend(self.handlers_jump_at.iter().filter(|&&id| leaves(id)));
+        for id in left {
             let Some((slot, before)) = self.left_at(id) else { continue };
             operations.push(operation(slot, plan::OP_LEAVE, None, before));
             let unit = graph.place(graph.function_of(id)).unit;

@@ -11,7 +11,8 @@
 //! Limit: where a loop that counts was unrolled, so that it does not end in between, its copies are one statement.
 
 use super::names::{
-    different_files, is_end_of_path, last_component, listed, means_function, similar, without_parameters,
+    different_files, is_end_of_path, last_component, listed, means_function, means_unnamed, similar,
+    without_parameters,
 };
 use super::Options;
 use crate::loom::filter::tree::{Event, Name};
@@ -19,6 +20,9 @@ use crate::loom::filter::{Diagnostic, Span};
 use crate::loom::graph::{FunctionId, Graph, PointId};
 use crate::loom::table::{Line, PointKind, UnitTable};
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+/// What the linkage names of a coroutine's parts end with, that which runs its body first.
+const COROUTINE_PARTS: [&str; 3] = [".resume", ".destroy", ".cleanup"];
 
 /// A slot, and the line that it enters or leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -215,6 +219,20 @@ impl<'g, 'a> Finder<'g, 'a> {
                 found.entry(demangled.unwrap_or_default()).or_default().insert(linkage);
             }
         }
+        if found.is_empty() {
+            for &linkage in &known {
+                let demangled = (self.options.demangle)(linkage);
+                if let Some(demangled) = demangled.filter(|full| means_unnamed(&name.text, full)) {
+                    found.entry(demangled).or_default().insert(linkage);
+                }
+            }
+        }
+        // What clang makes of a coroutine's body has the coroutine's own name, too.
+        let all: BTreeSet<&str> = found.values().flatten().copied().collect();
+        let is_part = |linkage: &str| {
+            COROUTINE_PARTS.iter().any(|part| linkage.strip_suffix(part).is_some_and(|own| all.contains(own)))
+        };
+        found.retain(|_, names| !names.iter().all(|&linkage| is_part(linkage)));
         if found.len() > 1 {
             let shown = found.keys().map(|name| format!("`\"{name}\"`")).collect::<Vec<_>>().join(", ");
             let message = format!("`{}` may be one of {} functions", name.text, found.len());
@@ -245,9 +263,29 @@ impl<'g, 'a> Finder<'g, 'a> {
         })
     }
 
+    /// The call of a coroutine only makes it, which is hardly what a filter is about.
+    fn check_coroutine(&self, name: &Name, names: &BTreeSet<&str>) -> Result<(), Diagnostic> {
+        let functions = (0..self.graph.function_count() as FunctionId).map(|id| {
+            let unit = self.graph.place(id).unit;
+            self.graph.text(unit, self.graph.function(id).name)
+        });
+        let mut parts =
+            functions.filter_map(|linkage| Some((linkage, linkage.strip_suffix(COROUTINE_PARTS[0])?)));
+        let Some((resumed, _)) = parts.find(|(_, own)| names.contains(own) && *own != name.text) else {
+            return Ok(());
+        };
+        let message = format!("`{}` is a coroutine: a call of it only makes it", name.text);
+        let help = format!(
+            "name lines of it, or `\"{}\"`, which runs from one suspension to the next",
+            self.shown(resumed)
+        );
+        Err(Diagnostic::error(self.source, name.span, message).with_help(help))
+    }
+
     /// The slots of a function: of itself, and of its inlined copies.
     pub(super) fn function(&self, name: &Name) -> Result<(Places, BTreeSet<&'a str>), Diagnostic> {
         let names = self.function_names(name)?;
+        self.check_coroutine(name, &names)?;
         let mut places = Places::default();
         for (unit, linked) in self.graph.program.units.iter().enumerate() {
             let is = |text: u32| names.contains(self.graph.text(unit, text));

@@ -1,25 +1,26 @@
 //! Where a thread may hold a lock of the program. A thread that pauses there may keep out others that must get on for
 //! an update to come about; nothing but how soon it does depends on this.
 //!
-//! Which lock a call is about is not known: any release ends what any acquisition began, in the function and those
-//! that it calls or returns to.
+//! Which lock a call is about is not known. Two estimates count: any release ends what any acquisition began, in the function
+//! and those that it calls or returns to; and acquisitions are counted ([`depth`]).
 
+use super::depth;
 use super::inside::{forward, Step};
 use super::{Graph, PointId};
 use crate::hooks::{Effect, Hook, ObjectClass};
 use crate::loom::table::{PointKind, Target};
 
-/// With more than so many, a plan would get too large for what it is good for.
+/// With more rows of locations than so many, a plan would get too large for what it is good for.
 pub const MOST: usize = 20_000;
 
 /// What a call does to a lock.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Does {
+pub(super) enum Does {
     Take,
     GiveBack,
 }
 
-fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
+pub(super) fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
     let PointKind::Call { target: Target::Named(name), .. } = &graph.point(id).kind else { return None };
     let hook = Hook::replacing(graph.text(graph.place(graph.function_of(id)).unit, *name))?;
     if !matches!(hook.op.class(), ObjectClass::Mutex | ObjectClass::Rwlock | ObjectClass::Spin) {
@@ -46,11 +47,24 @@ pub fn points(graph: &Graph<'_>) -> Vec<PointId> {
     }
     let step = |id| if does(graph, id) == Some(Does::GiveBack) { Step::Stop } else { Step::Pass };
     let states = forward(graph, &takes, &step);
+    let counted = depth::points(graph);
     // Where it gives the lock back, it does not keep it.
-    let holds = |&id: &PointId| states[id as usize] != 0 && does(graph, id) != Some(Does::GiveBack);
+    let holds = |&id: &PointId| {
+        (states[id as usize] != 0 || counted[id as usize]) && does(graph, id) != Some(Does::GiveBack)
+    };
     let mut found: Vec<PointId> = all.filter(holds).chain(takes).collect();
     found.retain(|&id| graph.location(id).is_some());
     found.sort_unstable();
     found.dedup();
     found
+}
+
+/// How many rows these points' locations are.
+pub fn rows(graph: &Graph<'_>, points: &[PointId]) -> usize {
+    let mut locations: Vec<(usize, u32)> = points
+        .iter()
+        .filter_map(|&id| Some((graph.place(graph.function_of(id)).unit, graph.location(id)?)))
+        .collect();
+    locations.sort_unstable();
+    locations.chunk_by(|a, b| a.0 == b.0 && b.1 <= a.1 + 1).count()
 }

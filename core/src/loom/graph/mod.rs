@@ -3,7 +3,8 @@
 //!
 //! - [`reach`]: backward, from exits and events: unsafe locations
 //! - [`inside`]: forward, from entries: where a thread may still be inside of a region
-//! - [`holds`]: where it may hold a lock of the program
+//! - [`holds`]: where it may hold a lock of the program; [`depth`]: how many
+//! - [`handlers`]: signal handlers that jump away
 //!
 //! Points are numbered over all units. A call's target is a *group* of functions: all of one linkage name (an inline
 //! function of C++ has a copy in each unit), the unit's own function if that is internal, or all functions of a shape
@@ -13,6 +14,8 @@
 //!
 //! Nothing in a table is trusted: [`Graph::new`] checks every index once, everything after relies on that.
 
+mod depth;
+mod handlers;
 pub mod holds;
 pub mod inside;
 pub mod reach;

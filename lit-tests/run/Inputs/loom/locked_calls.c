@@ -2,14 +2,30 @@
 // that pauses with the mutex, for an update, keeps those out of it that must leave the region first.
 //
 // MICROSECONDS: how long a thread has the mutex. Failures: two threads inside of the region at once.
+//
+// With -DNESTED, another mutex is taken and given back meanwhile.
 #include "race.h"
 
 static pthread_mutex_t device = PTHREAD_MUTEX_INITIALIZER;
 static int inside;
 
+#ifdef NESTED
+static pthread_mutex_t list = PTHREAD_MUTEX_INITIALIZER;
+static long length;
+
+__attribute__((noinline)) static void note(void) {
+  pthread_mutex_lock(&list);
+  ++length;
+  pthread_mutex_unlock(&list);
+}
+#else
+static void note(void) {}
+#endif
+
 // The device, for those outside and for those inside: a function that both call would be unsafe for both.
 __attribute__((noinline)) static void use_outside(void) {
   pthread_mutex_lock(&device);
+  note();
   delay();
   delay();
   pthread_mutex_unlock(&device);
@@ -17,6 +33,7 @@ __attribute__((noinline)) static void use_outside(void) {
 
 __attribute__((noinline)) static void use_inside(void) {
   pthread_mutex_lock(&device);
+  note();
   delay();
   operation();
   delay();

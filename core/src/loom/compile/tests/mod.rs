@@ -16,6 +16,10 @@ fn demangle(name: &str) -> Option<String> {
         ("_ZN9MYSQL_LOG8new_fileEv", "MYSQL_LOG::new_file()"),
         ("_Z1gi", "g(int)"),
         ("_Z1gc", "g(char)"),
+        ("_Z1ci", "c(int)"),
+        ("_Z1ci.resume", "c(int) (.resume)"),
+        ("_Z1ci.destroy", "c(int) (.destroy)"),
+        ("_ZN1n12_GLOBAL__N_11hEi", "n::(anonymous namespace)::h(int)"),
     ];
     known.iter().find(|(linkage, _)| *linkage == name).map(|(_, shown)| (*shown).to_owned())
 }

@@ -451,3 +451,68 @@ fn regions_that_never_end_are_refused() {
     let compiled = compiled(&endless, "serve <> serve");
     assert!(warnings(&compiled).contains(&"all functions `serve` are meant: those of x.c, y.c"));
 }
+
+#[test]
+fn a_coroutine_is_named_by_what_runs_its_body() {
+    let program = program(
+        "unit a.cc
+         fn _Z1ci
+           @1 return
+         fn _Z1ci.resume taken
+           @2 return
+         fn _Z1ci.destroy taken
+           @2 return",
+    );
+    for name in ["c", "\"c(int)\""] {
+        let text = refused(&program, &format!("{name} <> *"));
+        assert!(text.contains("is a coroutine: a call of it only makes it"), "{text}");
+        assert!(text.contains("`\"c(int) (.resume)\"`, which runs from one suspension"), "{text}");
+    }
+    assert_eq!(sites(&compiled(&program, "\"c(int) (.resume)\" <> *")).len(), 2);
+    assert_eq!(sites(&compiled(&program, "_Z1ci <> *")).len(), 2);
+}
+
+#[test]
+fn unnamed_namespaces_need_not_be_named() {
+    let program = program(
+        "unit a.cc
+         fn _ZN1n12_GLOBAL__N_11hEi internal
+           @1 return
+         fn main
+           @2 call _ZN1n12_GLOBAL__N_11hEi
+           @3 return",
+    );
+    for name in ["n::h", "\"n::h(int)\"", "\"n::(anonymous namespace)::h\""] {
+        assert_eq!(sites(&compiled(&program, &format!("{name} <> *"))).len(), 2);
+    }
+}
+
+#[test]
+fn a_handler_that_jumps_away_ends_the_region_that_it_interrupted() {
+    let shape = crate::hash::Hasher::default().field("void(i32,)").finish();
+    let with = |in_handler: &str, in_region: &str| {
+        program(&format!(
+            "unit a.c
+             fn on_signal taken shape={shape}
+               @1 call {in_handler}
+               @2 call siglongjmp
+               stop
+             fn region
+               @5 call {in_region}
+               @6 nop
+               @7 return
+             fn main
+               @10 call sigsetjmp
+               @11 call region
+               @12 return"
+        ))
+    };
+    let leaves = |program: &Program| {
+        let all = sites(&compiled(program, "region <> region"));
+        all.into_iter().filter(|site| site.starts_with("leave")).collect::<Vec<_>>()
+    };
+    assert_eq!(leaves(&with("write", "write")), ["leave after on_signal:1"]);
+    // It may land inside of the region, or in the handler itself, which then returns.
+    assert_eq!(leaves(&with("write", "sigsetjmp")), [""; 0]);
+    assert_eq!(leaves(&with("sigsetjmp", "write")), [""; 0]);
+}
