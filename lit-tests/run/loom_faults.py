@@ -185,7 +185,7 @@ def damaged_plans(plans):
                 broken = broken[: source.randrange(len(plan))]
             for _ in range(source.choice([1, 1, 2, 8])):
                 # Mostly in the head, which is small beside the rest.
-                limit = len(broken) if number % 2 else min(88, len(broken))
+                limit = len(broken) if number % 2 else min(96, len(broken))
                 if limit:
                     at = source.randrange(limit)
                     broken[at] = source.choice([0, 1, 255, broken[at] ^ 1 << source.randrange(8)])

@@ -602,6 +602,8 @@ enum CovLoomCallFacts : uint8_t {
   COV_LOOM_SYSTEM_CALL = 1 << 0,  // assembly with a system call in it
 };
 uint8_t cov_loom_call_facts(LLVMValueRef call);
+/// Says of a call that nothing follows it on the fast path but the return; its copies say so, too.
+void cov_loom_mark_last(LLVMValueRef call);
 
 constexpr uint32_t COV_LOOM_NONE = UINT32_MAX;
 

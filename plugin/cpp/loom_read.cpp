@@ -17,6 +17,7 @@
 #include "llvm/Transforms/Utils/BasicBlockUtils.h"
 #include "llvm/Transforms/Utils/Local.h"
 #include "loom.h"
+#include "tell_path.h"
 
 using namespace llvm;
 using namespace covsched::loom;
@@ -236,6 +237,11 @@ void cov_loom_pads(LLVMValueRef function, void (*visit)(void *, LLVMValueRef), v
   for (BasicBlock &Block : *unwrap<Function>(function))
     if (LandingPadInst *Pad = Block.getLandingPadInst())
       visit(context, wrap(Pad));
+}
+
+void cov_loom_mark_last(LLVMValueRef call) {
+  auto &Call = *unwrap<CallBase>(call);
+  Call.setMetadata(covsched::LoomLast, MDNode::get(Call.getContext(), {}));
 }
 
 uint8_t cov_loom_call_facts(LLVMValueRef call) {

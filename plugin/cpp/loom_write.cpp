@@ -371,7 +371,8 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
       Slot->setMetadata(Kind, nullptr);
   for (Function &F : M)
     for (Instruction &I : instructions(F))
-      I.setMetadata(covsched::LoomLocation, nullptr);
+      for (const char *Kind : {covsched::LoomLocation, covsched::LoomLast})
+        I.setMetadata(Kind, nullptr);
   // Everything that describes the slow paths is in place.
   callDirectly(*unit);
   for (const Cloned &C : unit->Cloned)

@@ -25,6 +25,7 @@ enum CovTellFlags : uint8_t {
   COV_TELL_ASM = 1 << 4,
   COV_TELL_TWICE = 1 << 5,       // returns twice
   COV_TELL_CELL = 1 << 6,        // `number` is that of a call cell, which has the location
+  COV_TELL_LAST = 1 << 7,        // nothing follows on the fast path but the return
 };
 
 /// No location, no slot.

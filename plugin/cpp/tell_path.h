@@ -29,6 +29,8 @@ constexpr const char *LoomFrom = "covsched.from";
 constexpr const char *LoomFrame = "covsched.frame";
 /// On calls that nothing is stored for, and where control lands: the number of the location.
 constexpr const char *LoomLocation = "covsched.location";
+/// On calls that nothing follows on the fast path but the return.
+constexpr const char *LoomLast = "covsched.last";
 
 /// On functions whose symbol a wrapper has: that symbol.
 constexpr const char *LoomSymbol = "covsched-loom-symbol";

@@ -235,7 +235,8 @@ private:
     bool MayUnwind = !Call->doesNotThrow() && !F.doesNotThrow() && !isa<InvokeInst>(Call);
     Item.flags = (Call->doesNotReturn() ? COV_TELL_ENDS : 0) | (MayUnwind ? COV_TELL_MAY_UNWIND : 0) |
                  (Call->isInlineAsm() ? COV_TELL_ASM : 0) | (Here.IsCell ? COV_TELL_CELL : 0) |
-                 (Call->hasFnAttr(Attribute::ReturnsTwice) ? COV_TELL_TWICE : 0);
+                 (Call->hasFnAttr(Attribute::ReturnsTwice) ? COV_TELL_TWICE : 0) |
+                 (Call->getMetadata(covsched::LoomLast) ? COV_TELL_LAST : 0);
     Items.push_back(Item);
   }
 

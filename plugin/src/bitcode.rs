@@ -235,6 +235,7 @@ mod tests {
         loom::table::UnitTable {
             unit: unit.into(),
             precision: loom::table::Precision::Late,
+            is_for_lto: false,
             strings: vec![],
             chains: vec![vec![]],
             functions: vec![],

@@ -222,16 +222,29 @@ pub fn is_mapped(start: *const u8, length: usize) -> bool {
 
 /// Reads up to 8 bytes of the process's own memory: EFAULT if they are not there.
 pub fn read_memory(address: usize, bytes: usize) -> Result<u64> {
-    let mut word = 0u64;
-    let local = libc::iovec { iov_base: (&raw mut word).cast(), iov_len: bytes.min(8) };
-    let remote = libc::iovec { iov_base: address as *mut _, iov_len: bytes.min(8) };
-    // SAFETY: the kernel writes into a word of ours, and looks whether it can read.
+    let mut word = [0u8; 8];
+    read_own(address, word.get_mut(..bytes).ok_or(libc::EFAULT)?)?;
+    Ok(u64::from_ne_bytes(word))
+}
+
+/// Reads words of the process's own memory, which may change or go meanwhile: EFAULT if they are not all there.
+pub fn read_words(address: usize, words: &mut [usize]) -> Result<()> {
+    // SAFETY: any bytes are words.
+    let bytes =
+        unsafe { core::slice::from_raw_parts_mut(words.as_mut_ptr().cast(), core::mem::size_of_val(words)) };
+    read_own(address, bytes)
+}
+
+fn read_own(address: usize, bytes: &mut [u8]) -> Result<()> {
+    let local = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
+    // SAFETY: the kernel writes into bytes of ours, and looks whether it can read.
     let read = unsafe {
         let (local, remote) = (&raw const local as usize, &raw const remote as usize);
         call(libc::SYS_process_vm_readv, [process_id() as usize, local, 1, remote, 1, 0])?
     };
-    if read == bytes {
-        Ok(word)
+    if read == bytes.len() {
+        Ok(())
     } else {
         Err(libc::EFAULT)
     }
@@ -360,18 +373,31 @@ pub unsafe fn is_within(clock: i32, at: *const libc::timespec, milliseconds: u64
     (then.tv_sec, then.tv_nsec) >= (at.tv_sec, at.tv_nsec)
 }
 
-/// Whether some signal has a handler after which system calls are not restarted.
-pub fn has_interrupting_handler() -> bool {
+/// The handlers of all signals that have one: the kernel's own struct of handler, flags, restorer, mask.
+fn handlers() -> impl Iterator<Item = [usize; 4]> {
     const SIGNALS: usize = 64;
-    (1..=SIGNALS).any(|signal| {
-        // The kernel's own struct: handler, flags, restorer, mask.
+    (1..=SIGNALS).filter_map(|signal| {
         let mut action = [0usize; 4];
         // SAFETY: the kernel writes those words.
         let found =
             unsafe { call(libc::SYS_rt_sigaction, [signal, 0, action.as_mut_ptr() as usize, 8, 0, 0]) };
         let is_handler = action[0] != libc::SIG_DFL && action[0] != libc::SIG_IGN;
-        found.is_ok() && is_handler && action[1] & libc::SA_RESTART as usize == 0
+        (found.is_ok() && is_handler).then_some(action)
     })
+}
+
+/// Whether some signal has a handler after which system calls are not restarted.
+pub fn has_interrupting_handler() -> bool {
+    handlers().any(|[_, flags, ..]| flags & libc::SA_RESTART as usize == 0)
+}
+
+/// The addresses that signal handlers return to.
+pub fn for_each_restorer(body: impl FnMut(usize)) {
+    const SA_RESTORER: usize = 0x0400_0000;
+    handlers()
+        .filter(|[_, flags, ..]| flags & SA_RESTORER != 0)
+        .map(|[_, _, restorer, _]| restorer)
+        .for_each(body);
 }
 
 /// Ends the process at once.

@@ -123,7 +123,11 @@ fn constraint_text(constraint: &ConstraintSummary, locations: usize) -> String {
         text += &format!("    {name} ({}:{})\n", function.file, function.line);
     }
     text += &more(constraint.functions.len());
-    text += &format!("  unsafe: {} of {locations} locations\n", constraint.unsafe_locations);
+    let by_caller = match constraint.unsafe_by_caller {
+        0 => String::new(),
+        count => format!(", {count} of them only for threads that were called from there"),
+    };
+    text += &format!("  unsafe: {} of {locations} locations{by_caller}\n", constraint.unsafe_locations);
     // Those of the filter's own functions first: the others follow from them, and are many in a large program.
     let is_own = |at: &&PlaceAt| {
         constraint.functions.iter().any(|own| own.name == at.function || own.name == at.within)
@@ -208,6 +212,7 @@ fn constraint_json(constraint: &ConstraintSummary) -> Value {
         "functions": functions,
         "unsafe": constraint.unsafe_at.iter().map(place_json).collect::<Vec<_>>(),
         "unsafe_locations": constraint.unsafe_locations,
+        "unsafe_by_caller": constraint.unsafe_by_caller,
         "cost": {
             "slots": constraint.cost.slots,
             "slots_in_loops": constraint.cost.slots_in_loops,
@@ -246,6 +251,7 @@ mod tests {
                 functions: vec![function],
                 unsafe_at: (0..25).map(|line| at(line, "f")).collect(),
                 unsafe_locations: 30,
+                unsafe_by_caller: 7,
                 cost: Cost { slots: 2, slots_in_loops: 1, slow_slots: 9, nanoseconds: 50 },
             }],
             timeout_ms: 100,
@@ -261,7 +267,7 @@ mod tests {
             "unilateral exclusion: line 2: {a.c:4; a.c:5} <> *\n",
             "  alone before a.c:4 in main (1 slot, in a loop)\n",
             "  slow path: 1 function\n    main (a.c:1)\n",
-            "  unsafe: 30 of 40 locations\n    a.c:0 in f, inlined into main\n",
+            "  unsafe: 30 of 40 locations, 7 of them only for threads that were called from there\n    a.c:0 in f, inlined into main\n",
             "    and 5 more (--format json has all)\n",
             "  cost: about 50 ns each time if nobody waits; 2 slots with operations (1 in loops), 9 slots on slow paths\n",
             "timeout: 100 ms\n",
@@ -273,6 +279,7 @@ mod tests {
     #[test]
     fn unsafe_places_of_the_filters_functions_come_first() {
         let mut summary = summary();
+        summary.constraints[0].unsafe_by_caller = 0;
         for at in &mut summary.constraints[0].unsafe_at[..24] {
             at.within = "called".into();
         }
@@ -288,6 +295,7 @@ mod tests {
         assert_eq!(constraint["sites"][0]["operation"], "alone");
         assert_eq!(constraint["sites"][0]["when"], "before");
         assert_eq!(constraint["unsafe"].as_array().unwrap().len(), 25);
+        assert_eq!(constraint["unsafe_by_caller"], 7);
         assert_eq!(constraint["cost"]["nanoseconds"], 50);
         assert_eq!(value["locations"], 40);
     }

@@ -1,5 +1,6 @@
 //! A filter's file, compiled for a program.
 
+use super::code;
 use super::dwarf::Debug;
 use super::images::Images;
 use crate::failure::Failure;
@@ -10,6 +11,7 @@ use covsched_core::loom::compile::{
 use covsched_core::loom::moved::{reasons, Scope};
 use covsched_core::loom::plan;
 use serde_json::{json, Value};
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 
@@ -54,7 +56,8 @@ impl Filter {
     pub fn compile(&self, images: &Images) -> Result<Compiled, Rejected> {
         let debug = Debug::new(&images.files, &images.program.units);
         let plain = |name: &str| Some(demangle(name)).filter(|demangled| demangled != name);
-        let options = Options { demangle: &plain, moved: &moved };
+        let code = |functions: &BTreeSet<(usize, String)>| code::of_functions(images, functions);
+        let options = Options { demangle: &plain, moved: &moved, code: &code };
         compile(&self.name, &self.source, &images.program, &debug, &options)
             .map_err(|errors| Rejected { errors, notes: debug.why_missing() })
     }

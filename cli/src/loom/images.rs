@@ -204,6 +204,7 @@ mod tests {
         UnitTable {
             unit: unit.into(),
             precision: Precision::Late,
+            is_for_lto: false,
             strings: vec![],
             chains: vec![],
             functions: vec![],

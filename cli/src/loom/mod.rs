@@ -12,6 +12,7 @@
 mod add;
 mod check;
 mod client;
+mod code;
 mod dwarf;
 mod engine;
 mod filter;

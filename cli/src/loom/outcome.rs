@@ -123,11 +123,15 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
             "try again when it has come back, or end the region before the call",
         ),
         wire::AT_CALL => {
-            let why = format!(
-                "it blocks in {}, in code that what the filter is about has or calls (or that can only be left through it); \
-                 who called that code here is not known, so the thread counts as inside. It did not come back in time",
-                place.callee
-            );
+            let why = match thread.in_the_way {
+                wire::IN_THE_WAY_BY_CALLER => "in code that what the filter is about calls, and a function of that is on the thread's stack",
+                wire::IN_THE_WAY_OF_UNKNOWN => {
+                    "in code that what the filter is about calls; who called it here is not known, since the thread's stack cannot be \
+                     looked at, so it counts as inside"
+                }
+                _ => "in code of what the filter is about, or that can only be left through it",
+            };
+            let why = format!("it blocks in {}, {why}. It did not come back in time", place.callee);
             let advice = "try again when it has come back, end the region before the call, choose a region that does not call \
                           that code, or, for an order in a pool of threads, name the request's function: `thread FUNCTION`";
             return (why, advice.to_owned());
@@ -193,12 +197,21 @@ mod tests {
         for part in [
             "the filter was not installed in process 9, which is unchanged: after 10 tries (2.5 ms) this thread",
             "  thread 42 is in read() at a.c:4 in main\n",
-            "    why: it blocks in read, in code that what the filter is about has or calls",
+            "    why: it blocks in read, in code of what the filter is about, or that can only be left through it. It",
             "    what to do: try again when",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("without --loom"), "{text}");
+    }
+
+    #[test]
+    fn a_thread_that_a_caller_makes_unsafe_is_told_apart() {
+        let program = places::tests::program();
+        let place = places::find(&program, 7, 1);
+        let why = |in_the_way| reason(&thread(wire::AT_CALL, 1, in_the_way), &place).0;
+        assert!(why(wire::IN_THE_WAY_BY_CALLER).contains("is on the thread's stack"));
+        assert!(why(wire::IN_THE_WAY_OF_UNKNOWN).contains("who called it here is not known"));
     }
 
     #[test]

@@ -187,7 +187,10 @@ pub mod tests {
         let point = |kind, chain| Point { kind, chain, next: vec![] };
         let points = vec![
             point(PointKind::Entry { location: 0 }, 0),
-            point(PointKind::Call { target: Target::Named(2), location: 1, starts: vec![] }, 1),
+            point(
+                PointKind::Call { target: Target::Named(2), location: 1, starts: vec![], is_last: false },
+                1,
+            ),
             point(PointKind::Slot { slot: 0, from: 1, available: vec![] }, 2),
             point(PointKind::Check { location: NONE }, 2),
         ];
@@ -207,6 +210,7 @@ pub mod tests {
         let table = UnitTable {
             unit: "a.c".into(),
             precision: Precision::Late,
+            is_for_lto: false,
             strings: ["a.c", "main", "read"].map(String::from).to_vec(),
             chains: vec![vec![], line(4), line(5)],
             functions: vec![function],

@@ -101,8 +101,11 @@ pub const LOCATION_UNSAFE: u8 = 1;
 pub const LOCATION_UNSAFE_BIRTH: u8 = 2;
 /// A location's byte: a thread here may hold a lock of the program, for which others may be waiting.
 pub const LOCATION_HOLDS: u8 = 4;
+/// A location's byte, with [`LOCATION_UNSAFE`]: a thread may stay here nevertheless, if no function that the plan names
+/// ([`super::plan::Frame`]) has a frame on its stack.
+pub const LOCATION_BY_CALLER: u8 = 8;
 /// All of these.
-pub const LOCATION_MARKS: u8 = LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_HOLDS;
+pub const LOCATION_MARKS: u8 = LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_HOLDS | LOCATION_BY_CALLER;
 
 /// Version of [`Unit`] and of all symbols above.
 pub const VERSION: u32 = 2;

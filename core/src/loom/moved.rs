@@ -721,6 +721,7 @@ mod tests {
         UnitTable {
             unit: "a.c".into(),
             precision,
+            is_for_lto: false,
             strings: vec!["f".into(), "dir/a.c".into()],
             chains: vec![vec![]],
             functions: vec![],

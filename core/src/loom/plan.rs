@@ -3,7 +3,7 @@
 //!
 //! # Layout
 //! A [`PlanHeader`], then at the offsets that it names (multiples of 8): [`UnitRef`]s, [`Switch`]es, [`UnsafeAt`]s
-//! (sorted by unit and location; none shares a location with another),
+//! (sorted by unit and location; none shares a location with another), [`Frame`]s,
 //! [`OpRecord`]s (sorted by unit, slot and the order in which they are to be done), [`ConstraintRecord`]s; then bytes:
 //! expressions ([`code`]) and texts (UTF-8).
 
@@ -13,7 +13,7 @@ use core::mem::size_of;
 /// Magic word of [`PlanHeader`].
 pub const MAGIC: [u8; 8] = *b"CVFILTR\0";
 /// Version of everything in this module.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The longest plan.
 pub const MAX_SIZE: usize = 1 << 20;
 /// "No expression".
@@ -49,6 +49,8 @@ pub struct PlanHeader {
     pub switches: Part,
     /// [`UnsafeAt`]s.
     pub unsafe_at: Part,
+    /// [`Frame`]s; at most [`MOST_FRAMES`].
+    pub frames: Part,
     /// [`OpRecord`]s.
     pub ops: Part,
     /// [`ConstraintRecord`]s.
@@ -95,6 +97,24 @@ pub struct UnsafeAt {
     /// `LOCATION_` bits of [`super::abi`].
     pub marks: u32,
 }
+
+/// Code of functions that make a thread unsafe which they called, at locations with `LOCATION_BY_CALLER`: a word on its stack that
+/// points there may be the address that a call returns to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[repr(C)]
+pub struct Frame {
+    /// Index of a unit in the plan that is in the same linked file.
+    pub unit: u32,
+    /// Unused, 0.
+    pub reserved: u32,
+    /// Address in the linked file's own address space.
+    pub first: u64,
+    /// The last such address; behind the code, since a call that never returns may be its end.
+    pub last: u64,
+}
+
+/// Most [`Frame`]s of a plan.
+pub const MOST_FRAMES: usize = 4096;
 
 /// [`OpRecord::kind`]: takes the constraint's lock for the key. Blocks.
 pub const OP_LOCK: u8 = 1;
@@ -156,8 +176,9 @@ pub struct ConstraintRecord {
     pub text: Part,
 }
 
-const _: () = assert!(size_of::<PlanHeader>() == 88);
+const _: () = assert!(size_of::<PlanHeader>() == 96);
 const _: () = assert!(size_of::<UnsafeAt>() == 16);
+const _: () = assert!(size_of::<Frame>() == 24);
 const _: () = assert!(size_of::<OpRecord>() == 24);
 const _: () = assert!(size_of::<ConstraintRecord>() == 16);
 // SAFETY: repr(C), no padding (sizes pinned or plain to see), integers only.
@@ -168,6 +189,8 @@ unsafe impl Plain for UnitRef {}
 unsafe impl Plain for Switch {}
 // SAFETY: as above.
 unsafe impl Plain for UnsafeAt {}
+// SAFETY: as above.
+unsafe impl Plain for Frame {}
 // SAFETY: as above.
 unsafe impl Plain for OpRecord {}
 // SAFETY: as above.

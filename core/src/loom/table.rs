@@ -23,7 +23,7 @@ use std::mem::size_of;
 /// Magic word of [`TableHeader`].
 pub const MAGIC: [u8; 8] = *b"CVLOOMT\0";
 /// Version of the table.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// "None" where an index is expected.
 pub const NONE: u32 = u32::MAX;
 
@@ -65,6 +65,8 @@ pub struct UnitTable {
     pub unit: String,
     /// Where the pass stood.
     pub precision: Precision,
+    /// The linker was to optimize the code further, and may have inlined its functions.
+    pub is_for_lto: bool,
     /// File names (as in debug info, with their folder where that is relative) and linkage names.
     pub strings: Vec<String>,
     /// Chains of lines; [`Point::chain`] is an index.
@@ -163,6 +165,8 @@ pub enum PointKind {
         /// Where threads begin that it may start. Empty for all calls but `pthread_create`, `thrd_create` and what
         /// starts a `std::thread`; calls of hooks have the name of what the hook replaces.
         starts: Vec<Start>,
+        /// Nothing follows it on the fast path but the return: the code generator may make a jump of it.
+        is_last: bool,
     },
     /// Blocks begin here that several come to.
     Join,
@@ -366,6 +370,7 @@ mod tests {
         UnitTable {
             unit: "a.c".into(),
             precision: Precision::Precise,
+            is_for_lto: false,
             strings: vec!["f".into(), "a.c".into()],
             chains: vec![vec![], vec![Line { function: 0, file: 1, line: 3, copy: 0 }]],
             functions: vec![],

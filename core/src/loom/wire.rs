@@ -111,9 +111,18 @@ pub struct ThreadAt {
     pub thread: u32,
     /// One of the `AT_` numbers.
     pub state: u32,
-    /// 1 if the location is not safe for the update.
+    /// [`NOT_IN_THE_WAY`], or why it is.
     pub in_the_way: u32,
 }
+
+/// [`ThreadAt::in_the_way`]: it is at a safe place.
+pub const NOT_IN_THE_WAY: u32 = 0;
+/// [`ThreadAt::in_the_way`]: its location is not safe for the update, or it runs.
+pub const IN_THE_WAY: u32 = 1;
+/// [`ThreadAt::in_the_way`]: its location is not safe since what the filter is about called it: its stack says so.
+pub const IN_THE_WAY_BY_CALLER: u32 = 2;
+/// [`ThreadAt::in_the_way`]: its location is not safe if what the filter is about called it, and its stack could not be looked at.
+pub const IN_THE_WAY_OF_UNKNOWN: u32 = 3;
 
 /// [`FilterInfo::state`]: installed.
 pub const FILTER_INSTALLED: u32 = 0;

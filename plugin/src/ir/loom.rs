@@ -296,6 +296,12 @@ impl<'m> Inst<'m> {
         unsafe { raw::cov_loom_call_facts(self.0) & call_facts::SYSTEM_CALL != 0 }
     }
 
+    /// Says of this call that nothing follows it on the fast path but the return: [`super::tell`] reads that, also from its copies.
+    pub fn mark_last(self) {
+        // SAFETY: as in `ir`.
+        unsafe { raw::cov_loom_mark_last(self.0) }
+    }
+
     /// Whether nothing follows this call, but instructions that do not count, and the return of its result: in its own block, or in one
     /// that returns what comes from several.
     pub fn returns_next(self, counts: impl Fn(Inst<'m>) -> bool) -> bool {

@@ -92,6 +92,8 @@ pub enum ItemKind<'m> {
         is_asm: bool,
         /// Comes back twice.
         returns_twice: bool,
+        /// Nothing follows on the fast path but the return.
+        is_last: bool,
     },
     /// An access.
     Access,
@@ -168,6 +170,7 @@ mod flags {
     pub(super) const ASM: u8 = 1 << 4;
     pub(super) const TWICE: u8 = 1 << 5;
     pub(super) const CELL: u8 = 1 << 6;
+    pub(super) const LAST: u8 = 1 << 7;
 }
 
 /// `COV_TELL_NONE`.
@@ -268,6 +271,7 @@ unsafe fn item<'m>(raw: &RawItem) -> Item<'m> {
             may_unwind: has(flags::MAY_UNWIND),
             is_asm: has(flags::ASM),
             returns_twice: has(flags::TWICE),
+            is_last: has(flags::LAST),
         },
         4 => ItemKind::Access,
         5 => ItemKind::Landing { location: raw.number },

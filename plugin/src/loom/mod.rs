@@ -51,6 +51,9 @@ pub fn instrument(module: Module<'_>, options: LoomOptions) -> bool {
         );
         return false;
     };
+    // Whether the code generator makes jumps of them or not: their functions may have no frame meanwhile.
+    let calls = program.functions.iter().flat_map(|body| &body.calls);
+    calls.filter(|call| call.returns_next || call.is_bound).for_each(|call| call.inst.mark_last());
     let mut slots = 0;
     for planned in &plan.functions {
         slots = unit.change(&planned.plan).end;

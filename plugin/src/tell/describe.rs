@@ -55,7 +55,9 @@ pub fn describe<'m>(
         Precision::Precise => None,
     };
     let Texts { strings, chains, .. } = texts;
-    UnitTable { unit, precision, strings, chains, functions: described, taken, original }
+    // Clang's own, on modules that the linker is to optimize.
+    let is_for_lto = ["ThinLTO", "EnableSplitLTOUnit"].into_iter().any(|flag| module.has_flag(flag));
+    UnitTable { unit, precision, is_for_lto, strings, chains, functions: described, taken, original }
 }
 
 fn one<'m>(

@@ -321,7 +321,7 @@ impl<'m> Drafts<'_, 'm> {
                 _ => self.push(PointKind::Check { location }, self.chain()),
             },
             &ItemKind::Landing { location } => self.push(PointKind::Landing { location }, self.chain()),
-            &ItemKind::Call { release, may_unwind, is_asm, returns_twice } => {
+            &ItemKind::Call { release, may_unwind, is_asm, returns_twice, is_last } => {
                 let Some(facts) = &item.access else { return };
                 let name = original_name(&facts.callee);
                 if name.starts_with("covsched_") && release == Release::Not {
@@ -336,7 +336,7 @@ impl<'m> Drafts<'_, 'm> {
                 };
                 // A thread runs while something is called that comes back twice, and may pause when it has come back.
                 let (location, lands) = if returns_twice { (NONE, location) } else { (location, NONE) };
-                self.push(PointKind::Call { target, location, starts }, self.chain());
+                self.push(PointKind::Call { target, location, starts, is_last }, self.chain());
                 if may_unwind {
                     self.unwinding.push(self.points.len() - 1);
                 }

@@ -29,7 +29,8 @@ pub fn to_text(table: &UnitTable, hash: u64) -> String {
     let mut text = String::new();
     let precision = format!("{:?}", table.precision).to_lowercase();
     // Writing to a string cannot fail, here and below.
-    let _ = writeln!(text, "unit {}, {precision}, {hash:016x}", table.unit);
+    let for_lto = if table.is_for_lto { ", for the linker to optimize" } else { "" };
+    let _ = writeln!(text, "unit {}, {precision}{for_lto}, {hash:016x}", table.unit);
     for (number, function) in table.functions.iter().enumerate() {
         printer.function(number, function, &mut text);
     }
@@ -119,7 +120,7 @@ impl Printer<'_> {
                     .collect();
                 format!("slot {} {{{} => {chain}}}{}", number(*slot), self.chain(*from), names.concat())
             }
-            PointKind::Call { target, location, starts } => {
+            PointKind::Call { target, location, starts, is_last } => {
                 let at = if *location == NONE { String::new() } else { format!(" at {location}") };
                 let starts: Vec<String> = starts
                     .iter()
@@ -129,7 +130,8 @@ impl Printer<'_> {
                         Start::StdThread => " starts std::thread".to_owned(),
                     })
                     .collect();
-                format!("call {}{at}{} {{{chain}}}", self.target(target), starts.concat())
+                let last = if *is_last { " last" } else { "" };
+                format!("call {}{at}{}{last} {{{chain}}}", self.target(target), starts.concat())
             }
             PointKind::Join => format!("join {{{chain}}}"),
             PointKind::Landing { location: NONE } => format!("landing {{{chain}}}"),

@@ -57,6 +57,7 @@ fn table(source: &str) -> UnitTable {
     UnitTable {
         unit: "test.c".into(),
         precision: Precision::Late,
+        is_for_lto: false,
         strings,
         chains,
         functions,

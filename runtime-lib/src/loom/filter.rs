@@ -5,6 +5,7 @@ use super::expression::{self, Places};
 use super::members::Member;
 use super::objects::Objects;
 use super::report::Line;
+use super::stack::{self, Frames};
 use super::units;
 use crate::sys;
 use core::cell::UnsafeCell;
@@ -13,9 +14,9 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use covsched_core::loom::abi::{Unit, LOCATION_MARKS};
 use covsched_core::loom::plan::{
-    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE,
-    CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK,
-    OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
+    ConstraintRecord, Frame, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_ALONE,
+    CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MAGIC, MAX_SIZE, MOST_FRAMES, NONE, OP_ALONE, OP_DOWN, OP_LEAVE,
+    OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
 };
 use covsched_core::loom::wire::{REPORT_LOCATION, REPORT_UNIT};
 use covsched_core::rawlog::Plain;
@@ -70,6 +71,9 @@ pub struct Filter {
     header: PlanHeader,
     /// The plan's units in this process; null: unloaded.
     places: *const AtomicPtr<Unit>,
+    /// The plan's frames in this process.
+    frames: *mut (usize, usize),
+    frame_count: usize,
 }
 
 // SAFETY: atomic, unchanging, or the engine's.
@@ -109,15 +113,21 @@ impl Filter {
         let are_inside = is_inside::<UnitRef>(header.units, length)
             && is_inside::<Switch>(header.switches, length)
             && is_inside::<UnsafeAt>(header.unsafe_at, length)
+            && is_inside::<Frame>(header.frames, length)
             && is_inside::<OpRecord>(header.ops, length)
             && is_inside::<ConstraintRecord>(header.constraints, length)
             && [header.code, header.name, header.source].iter().all(|&part| is_inside::<u8>(part, length));
         if !are_inside {
             return Err(SHAPE);
         }
+        let frame_count = header.frames.count as usize;
+        if frame_count > MOST_FRAMES {
+            return Err("the plan has too many frames");
+        }
         let plan_at = size_of::<Filter>().next_multiple_of(64);
         let places_at = plan_at + length.next_multiple_of(64);
-        let bytes = places_at + header.units.count as usize * size_of::<AtomicPtr<Unit>>();
+        let frames_at = places_at + header.units.count as usize * size_of::<AtomicPtr<Unit>>();
+        let bytes = frames_at + frame_count * size_of::<(usize, usize)>();
         let block = block::map(bytes).ok_or("no memory")?;
         let body = block::body(block);
         let filter = body.cast::<Filter>();
@@ -131,9 +141,15 @@ impl Filter {
             (*filter).header = header;
             (*filter).next = UnsafeCell::new(null_mut());
             (*filter).places = body.add(places_at).cast();
+            (*filter).frames = body.add(frames_at).cast();
         }
-        // SAFETY: complete but for its units.
-        let checked = unsafe { Self::find_units(filter).and_then(|()| (*filter).check()) };
+        // SAFETY: complete but for its units, and what they say.
+        let checked = unsafe {
+            Self::find_units(filter)
+                .and_then(|()| (*filter).check())
+                .and_then(|()| (*filter).place_frames())
+                .map(|count| (*filter).frame_count = count)
+        };
         // SAFETY: as above.
         checked.map(|()| unsafe { &*filter }).inspect_err(|_| block::unmap(block))
     }
@@ -155,6 +171,26 @@ impl Filter {
             }
         }
         Ok(())
+    }
+
+    /// Where the frames are in this process; how many are left when those that touch are one.
+    fn place_frames(&self) -> Result<usize, &'static str> {
+        const WRONG: &str = "the plan has a frame that is no code";
+        let records: &[Frame] = self.records(self.header.frames);
+        for (index, frame) in records.iter().enumerate() {
+            let bias = self.bias(frame.unit).ok_or(WRONG)?;
+            let (first, last) = (bias.wrapping_add(frame.first), bias.wrapping_add(frame.last));
+            if first > last {
+                return Err(WRONG);
+            }
+            // SAFETY: room for all of them, in words.
+            unsafe { self.frames.add(index).write((first as usize, last as usize)) };
+        }
+        if records.is_empty() {
+            return Ok(0);
+        }
+        // SAFETY: so many have been written, and nobody else knows the filter.
+        Ok(stack::join(unsafe { core::slice::from_raw_parts_mut(self.frames, records.len()) }))
     }
 
     /// Every index, and every expression.
@@ -263,6 +299,15 @@ impl Filter {
     /// Locations to be evacuated, in rows.
     pub fn unsafe_at(&self) -> &[UnsafeAt] {
         self.records(self.header.unsafe_at)
+    }
+
+    /// Whose frames make threads unsafe that are at locations with "by caller".
+    pub fn frames(&self) -> Frames<'_> {
+        if self.frame_count == 0 {
+            return Frames(&[]);
+        }
+        // SAFETY: so many have been written.
+        Frames(unsafe { core::slice::from_raw_parts(self.frames, self.frame_count) })
     }
 
     /// Operations at slots.

@@ -18,6 +18,8 @@ use super::birth::Work;
 use super::holdings::Holding;
 use super::objects::Object;
 use super::pile::{Entry, Pile};
+use super::protocol::{Finding, Member as _};
+use super::stack::{self, Frames};
 use super::{protocol, units, words};
 use crate::lock::Lock;
 use crate::log::Own;
@@ -28,7 +30,7 @@ use core::mem::size_of;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 use covsched_core::loom::abi::{
-    AT_UNKNOWN, LOCATION_HOLDS, LOCATION_SAFE, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH,
+    AT_UNKNOWN, LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_SAFE, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH,
 };
 use covsched_core::loom::wire;
 use libc::pthread_key_t;
@@ -84,6 +86,9 @@ pub struct Member {
     /// Rounds of thread-specific destructors so far.
     rounds: Own<u32>,
     outers: Pile<OuterEntry, 14>,
+    /// How often it went on while others were asked to stay, and what an update found out about it: see [`protocol`].
+    goings: AtomicU64,
+    found: AtomicU64,
     /// It has just got something of a filter that is not among its holdings yet.
     pub takes: Own<bool>,
     /// What it holds of filters.
@@ -266,9 +271,17 @@ impl protocol::Member for Member {
         unsafe { &*self.at.load(Ordering::Relaxed) }
     }
 
+    fn goings(&self) -> &AtomicU64 {
+        &self.goings
+    }
+
+    fn found(&self) -> &AtomicU64 {
+        &self.found
+    }
+
     fn must_stay(&self, location: usize, pending: u8) -> bool {
         let for_update = pending & protocol::UPDATE != 0
-            && self.is_safe(location)
+            && (self.is_safe(location) || self.is_found_outside())
             && (pending & protocol::GO_ON == 0 || !self.may_hold(location));
         for_update || (pending & protocol::ALONE != 0 && !super::alone::is_owner(self))
     }
@@ -292,6 +305,7 @@ unsafe fn marks_at(location: usize) -> u8 {
 
 impl Member {
     fn reset(&self) {
+        self.found.store(protocol::NOTHING_FOUND, Ordering::Relaxed);
         self.tid.store(0, Ordering::Relaxed);
         self.born.store(0, Ordering::Relaxed);
         self.waits.store(wire::AT_CALL, Ordering::Relaxed);
@@ -351,6 +365,47 @@ impl Member {
     /// Whether it may stay at `location` with all that it came from.
     pub fn is_safe(&self, location: usize) -> bool {
         is_safe_location(location) && self.unsafe_outer().is_none() && self.unsafe_birth().is_none()
+    }
+
+    /// Whether a look at its stack has shown that it may stay; to be asked after a look at its word.
+    pub fn is_found_outside(&self) -> bool {
+        self.finding() == Some(Finding::Outside) && self.unsafe_birth().is_none()
+    }
+
+    /// Looks at its stack, if that matters. Whether it is released, and may stay.
+    pub fn find_out(&self, frames: Frames<'_>) -> bool {
+        if self.finding() == Some(Finding::Inside) {
+            return false;
+        }
+        protocol::find_out(self, || {
+            let is_without = stack::is_without(self.tid(), self.outermost()?, frames)?;
+            Some(if is_without { Finding::Outside } else { Finding::Inside })
+        })
+    }
+
+    /// Where its outermost function with loom was entered, on its one stack; `None` if there are others, or if it is at a place that is
+    /// not safe whoever called.
+    fn outermost(&self) -> Option<usize> {
+        let depends_on_caller = |at: usize| {
+            // SAFETY: a location byte.
+            is_safe_location(at) || unsafe { marks_at(at) } & LOCATION_BY_CALLER != 0
+        };
+        if !protocol::released_at(self).is_some_and(depends_on_caller) || self.unsafe_birth().is_some() {
+            return None;
+        }
+        let mut top = usize::MAX;
+        for index in 0..self.outers.len() {
+            let entry = self.outers.get(index);
+            let is_deeper = entry.address < top;
+            if entry.is_empty() || entry.address & ON_ALTERNATE_STACK != 0 || !is_deeper {
+                return None;
+            }
+            if !depends_on_caller(entry.at) {
+                return None;
+            }
+            top = entry.address;
+        }
+        (self.outers.len() > 0).then(|| self.outers.get(0).address)
     }
 
     /// Whether others may be waiting for something that it has.
@@ -471,6 +526,11 @@ pub fn is_outside(member: &'static Member) -> bool {
     protocol::released_at(member) == Some(address_of(&OUTSIDE)) && member.outers.len() == 0
 }
 
+/// Before threads are asked to stay: nothing is known of any of them.
+pub fn forget_findings() {
+    for_each(|member| member.found.store(protocol::NOTHING_FOUND, Ordering::Release));
+}
+
 /// How many.
 pub fn count() -> u32 {
     with_registry(|registry| registry.count)
@@ -519,8 +579,10 @@ pub fn describe(member: &Member) -> wire::ThreadAt {
     let at = protocol::released_at(member);
     let is_inside = !member.outers_are_empty();
     let birth = member.unsafe_birth().filter(|_| at.is_some());
-    let blocking =
-        at.and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) }).or(birth);
+    let blocking = at
+        .filter(|_| !member.is_found_outside())
+        .and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) })
+        .or(birth);
     let location = blocking.or(at).unwrap_or(AT_UNKNOWN);
     let found = units::locate(location);
     let state = match at {
@@ -532,7 +594,16 @@ pub fn describe(member: &Member) -> wire::ThreadAt {
         Some(_) => member.waits.load(Ordering::Relaxed),
     };
     let (unit, location) = found.unwrap_or((0, 0));
-    let in_the_way = u32::from(at.is_none() || blocking.is_some());
+    // SAFETY: a location byte.
+    let by_caller = |at: usize| unsafe { marks_at(at) } & LOCATION_BY_CALLER != 0;
+    let in_the_way = match blocking {
+        None if at.is_some() => wire::NOT_IN_THE_WAY,
+        Some(at) if blocking != birth && by_caller(at) => match member.finding() {
+            Some(_) => wire::IN_THE_WAY_BY_CALLER,
+            None => wire::IN_THE_WAY_OF_UNKNOWN,
+        },
+        _ => wire::IN_THE_WAY,
+    };
     wire::ThreadAt { unit, location, thread: member.tid(), state, in_the_way }
 }
 

@@ -3,7 +3,7 @@
 //! - [`words`], [`entry`]: the symbols that instrumented code uses
 //! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`birth`]: those to come; [`units`]: what was compiled with loom
 //! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`], [`heir`]), [`holdings`], [`alone`], [`wait`], [`expression`]
-//! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both
+//! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both; [`stack`]: who called
 //! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
 //! - [`settings`], [`switches`], [`fork`], [`pile`], [`report`]
 //!
@@ -39,6 +39,7 @@ mod report;
 mod requests;
 pub mod settings;
 mod slot;
+mod stack;
 mod switches;
 mod units;
 mod update;

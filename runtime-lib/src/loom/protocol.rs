@@ -9,10 +9,16 @@
 //! one, and gives threads theirs with the kernel's `membarrier`, so that hot paths have none. Without it
 //! the byte is never 0 ([`FENCES`]), which sends every thread through [`reacquire`] and its fence.
 //!
+//! # Findings
+//! An updater may find out about a released thread that it may stay, though its location alone does not say so ([`find_out`]). That holds
+//! until the thread goes on, so it counts how often it does ([`Member::goes_on`]): only threads that had to look whether they must
+//! stay go on at all while an update is under way. The updater publishes what it found before it looks at the word for the last
+//! time (Dekker again), so that a thread which is still released then sees it when it comes back, and stays.
+//!
 //! A thread that waits reads the generation before it looks at what it waits for, and sleeps only while the generation is
 //! still that. So whoever changes something it looks at, then bumps the generation ([`Shared::change`]), reaches it.
 
-use super::sync::{fence, AtomicU32, AtomicU8, AtomicUsize, Ordering};
+use super::sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 
 /// Pending: threads shall pause where it is safe, for an update.
 pub const UPDATE: u8 = 1;
@@ -65,6 +71,54 @@ pub trait Member {
     fn at(&self) -> &AtomicUsize;
     /// Whether, with `pending`, it must stay at `location`.
     fn must_stay(&self, location: usize, pending: u8) -> bool;
+    /// How often it went on after it had looked whether it must stay; only the thread changes this.
+    fn goings(&self) -> &AtomicU64;
+    /// What was found out about it: [`Finding`]; only the updater changes this.
+    fn found(&self) -> &AtomicU64;
+
+    /// It goes on: whatever was found out about where it is does not hold any more.
+    fn goes_on(&self) {
+        let goings = self.goings().load(Ordering::Relaxed);
+        self.goings().store(goings.wrapping_add(1), Ordering::Release);
+    }
+
+    /// What was found out and still holds. Asked by others, [`Member::at`] is to be read first: what it says then came after all goings that it
+    /// came after.
+    fn finding(&self) -> Option<Finding> {
+        let goings = self.goings().load(Ordering::Acquire);
+        let found = self.found().load(Ordering::Acquire);
+        (found >> 2 == goings & (u64::MAX >> 2)).then_some(match found & 3 {
+            1 => Finding::Outside,
+            2 => Finding::Inside,
+            _ => return None,
+        })
+    }
+}
+
+/// What [`find_out`] finds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// It may stay wherever it comes back to.
+    Outside,
+    /// It may not.
+    Inside,
+}
+
+/// Nothing was found out. To be forgotten before each request.
+pub const NOTHING_FOUND: u64 = 0;
+
+/// After a request: `look` finds out about a released thread what stays true until it goes on, or nothing. Whether the thread is
+/// released and stays so.
+pub fn find_out(member: &impl Member, look: impl FnOnce() -> Option<Finding>) -> bool {
+    let goings = member.goings().load(Ordering::Acquire);
+    if member.at().load(Ordering::Acquire) == RUNNING {
+        return false;
+    }
+    let Some(finding) = look() else { return false };
+    let kind = if finding == Finding::Outside { 1 } else { 2 };
+    member.found().store(goings << 2 | kind, Ordering::Release);
+    fence(Ordering::SeqCst);
+    released_at(member).is_some() && member.finding() == Some(Finding::Outside)
 }
 
 /// The thread is running, and stays here for as long as it must. It is released meanwhile.
@@ -72,6 +126,7 @@ pub fn pause(shared: &impl Shared, member: &impl Member, location: usize) {
     loop {
         let mut generation = shared.generation().load(Ordering::Acquire);
         if !member.must_stay(location, shared.pending().load(Ordering::Acquire)) {
+            member.goes_on();
             return;
         }
         member.at().store(location, Ordering::Release);

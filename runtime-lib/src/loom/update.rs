@@ -2,7 +2,9 @@
 //!
 //! An update first makes everything that it needs. Then come rounds: threads are asked to pause where it is safe, and when all have,
 //! cells and switches change; if that takes too long, all go on for a while, and the next round has more time. A thread in a
-//! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends.
+//! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends. Where who called decides what is
+//! unsafe, the stack of a thread that blocks is looked at ([`stack`](super::stack)), once for each time that it blocks, and only if it
+//! would be in the way.
 //!
 //! # Locks
 //! A thread that paused with a lock of the program, or of a filter, keeps those out who want it, and they may have to get on first.
@@ -407,6 +409,7 @@ impl Evacuation<'_> {
                 break false;
             }
             self.mark(true);
+            members::forget_findings();
             with_control(|| {
                 units::set_waiting(true);
                 GATE.request(protocol::UPDATE, 0);
@@ -487,7 +490,7 @@ impl Evacuation<'_> {
         let (mut end, mut fewest, mut looks) = (begun + stall, usize::MAX, 0);
         loop {
             let mut in_the_way = 0;
-            members::for_each(|member| in_the_way += usize::from(!is_out_of_the_way(member)));
+            members::for_each(|member| in_the_way += usize::from(!self.is_out_of_the_way(member)));
             if in_the_way == 0 {
                 return true;
             }
@@ -505,11 +508,19 @@ impl Evacuation<'_> {
             }
         }
     }
-}
 
-/// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
-fn is_out_of_the_way(member: &'static Member) -> bool {
-    member.unsafe_birth().is_none() && protocol::released_at(member).is_some_and(|at| member.is_safe(at))
+    /// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
+    fn is_out_of_the_way(&self, member: &'static Member) -> bool {
+        if member.unsafe_birth().is_some() {
+            return false;
+        }
+        let Some(at) = protocol::released_at(member) else { return false };
+        if member.is_safe(at) || member.is_found_outside() {
+            return true;
+        }
+        let frames = self.added.map(|filter| filter.frames()).filter(|frames| !frames.0.is_empty());
+        frames.is_some_and(|frames| member.find_out(frames))
+    }
 }
 
 /// All go on.

@@ -28,7 +28,7 @@ use latch::{Latch, Sleeper, Taken, Wake};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-use protocol::{Member, Shared, ALONE, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
+use protocol::{Finding, Member, Shared, ALONE, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
 use sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 
 /// All sleepers of a model.
@@ -59,6 +59,8 @@ const SAFE: usize = 100;
 const UNSAFE: usize = 101;
 /// Safe, but others may be waiting for what a thread has there.
 const HOLDING: usize = 102;
+/// Safe or not, as the thread's stack says.
+const BY_CALLER: usize = 103;
 
 struct World {
     pending: AtomicU8,
@@ -115,6 +117,10 @@ struct Worker {
     /// Where it was created, until it has begun.
     born: AtomicUsize,
     is_owner: bool,
+    /// Its stack: whether a region called.
+    is_called_from_region: AtomicUsize,
+    goings: AtomicU64,
+    found: AtomicU64,
 }
 
 impl Worker {
@@ -123,11 +129,40 @@ impl Worker {
     }
 
     fn at(location: usize) -> Self {
-        Worker { at: AtomicUsize::new(location), born: AtomicUsize::new(0), is_owner: false }
+        Worker {
+            at: AtomicUsize::new(location),
+            born: AtomicUsize::new(0),
+            is_owner: false,
+            is_called_from_region: AtomicUsize::new(0),
+            goings: AtomicU64::new(0),
+            found: AtomicU64::new(protocol::NOTHING_FOUND),
+        }
     }
 
     fn is_safe(&self, location: usize) -> bool {
-        location != UNSAFE && self.born.load(Ordering::Acquire) != UNSAFE
+        location != UNSAFE && location != BY_CALLER && self.born.load(Ordering::Acquire) != UNSAFE
+    }
+
+    fn is_found_outside(&self) -> bool {
+        self.finding() == Some(Finding::Outside)
+    }
+
+    /// As the engine does it: the word, then what was found out, then a look.
+    fn is_away_or_found(&self) -> bool {
+        match protocol::released_at(self) {
+            None => false,
+            Some(at) if self.is_safe(at) || self.is_found_outside() => true,
+            Some(_) if self.finding() == Some(Finding::Inside) => false,
+            Some(_) => protocol::find_out(self, || {
+                // The word says where the look is at; what it sees may be of another time.
+                (protocol::released_at(self) == Some(BY_CALLER)).then(|| {
+                    match self.is_called_from_region.load(Ordering::Relaxed) {
+                        0 => Finding::Outside,
+                        _ => Finding::Inside,
+                    }
+                })
+            }),
+        }
     }
 
     /// First the birth, then the word: a thread that has begun gives up the former while the latter says so.
@@ -141,9 +176,16 @@ impl Member for Worker {
     fn at(&self) -> &AtomicUsize {
         &self.at
     }
+    fn goings(&self) -> &AtomicU64 {
+        &self.goings
+    }
+    fn found(&self) -> &AtomicU64 {
+        &self.found
+    }
     fn must_stay(&self, location: usize, pending: u8) -> bool {
         let goes_on = pending & GO_ON != 0 && location == HOLDING;
-        let for_update = pending & UPDATE != 0 && self.is_safe(location) && !goes_on;
+        let is_safe = self.is_safe(location) || self.is_found_outside();
+        let for_update = pending & UPDATE != 0 && is_safe && !goes_on;
         for_update || (pending & ALONE != 0 && !self.is_owner)
     }
 }
@@ -282,6 +324,90 @@ fn unsafe_ground_is_left_before_the_update() {
             thread.join().unwrap();
         });
     }
+}
+
+/// A thread blocks in a helper that a region calls too: outside of it, then inside, then outside again.
+fn in_a_shared_helper(world: &World, worker: &Worker) {
+    come_back(world, worker, BY_CALLER);
+    let before = world.read();
+    worker.is_called_from_region.store(1, Ordering::Relaxed);
+    protocol::release(worker, BY_CALLER);
+    come_back(world, worker, BY_CALLER);
+    assert_eq!(world.read(), before, "the update came in the middle of the region");
+    worker.is_called_from_region.store(0, Ordering::Relaxed);
+    protocol::release(worker, BY_CALLER);
+}
+
+#[test]
+fn a_look_at_the_stack_holds_until_the_thread_goes_on() {
+    for mode in [0, FENCES] {
+        model(3, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(BY_CALLER)));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || in_a_shared_helper(&world, &worker)
+            });
+            request(&world, UPDATE);
+            while !worker.is_away_or_found() {
+                thread::yield_now();
+            }
+            world.write();
+            resume(&world, UPDATE);
+            thread.join().unwrap();
+            assert_eq!(world.read(), 1);
+        });
+    }
+}
+
+#[test]
+fn what_was_found_out_in_one_round_is_forgotten_in_the_next() {
+    for mode in [0, FENCES] {
+        model(1, move || {
+            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(BY_CALLER)));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || in_a_shared_helper(&world, &worker)
+            });
+            // A round that somebody else spoils.
+            request(&world, UPDATE);
+            let _ = worker.is_away_or_found();
+            resume(&world, UPDATE);
+            worker.found.store(protocol::NOTHING_FOUND, Ordering::Release);
+            request(&world, UPDATE);
+            while !worker.is_away_or_found() {
+                thread::yield_now();
+            }
+            world.write();
+            resume(&world, UPDATE);
+            thread.join().unwrap();
+        });
+    }
+}
+
+#[test]
+fn who_was_found_outside_and_let_go_is_looked_at_again() {
+    model(2, || {
+        let (world, worker) = (Arc::new(World::new(0)), Arc::new(Worker::at(HOLDING)));
+        let thread = thread::spawn({
+            let (world, worker) = (world.clone(), worker.clone());
+            move || {
+                come_back(&world, &worker, HOLDING);
+                in_a_shared_helper(&world, &worker);
+            }
+        });
+        request(&world, UPDATE);
+        let _ = protocol::find_out(&*worker, || {
+            (worker.is_called_from_region.load(Ordering::Relaxed) == 0).then_some(Finding::Outside)
+        });
+        world.change(GO_ON, 0);
+        world.request(UPDATE, GO_ON);
+        while !worker.is_away_or_found() {
+            thread::yield_now();
+        }
+        world.write();
+        resume(&world, UPDATE);
+        thread.join().unwrap();
+    });
 }
 
 /// As [`update`]; who holds something may go on for as long as somebody is in the way.

@@ -2,8 +2,10 @@
 
 use crate::support::loom::{let_run, Answer, Controller, PlanBuilder, Server, SLOTS_AT, UNIT};
 use crate::support::{build, build_with, fresh_folder, run};
+use covsched_core::loom::abi::LOCATION_BY_CALLER;
 use covsched_core::loom::plan::{
-    code, CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, NONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_UNLOCK, OP_UP,
+    code, CONSTRAINT_MUTUAL, CONSTRAINT_ORDER, MOST_FRAMES, NONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_UNLOCK,
+    OP_UP,
 };
 use covsched_core::loom::wire::{self, Head};
 use covsched_core::rawlog::Plain;
@@ -96,7 +98,8 @@ fn garbage_and_clients_that_die_at_every_step() {
 fn every_damaged_plan_is_refused_or_harmless() {
     let mut server = Server::start(3, "loom-timeout=30:loom-patience=200");
     let mut controller = server.controller();
-    let mut plan = PlanBuilder::region(KEY);
+    let mut plan = PlanBuilder::region(KEY).called_from(0, 0x10, 0x1000).called_from(0, 0x20, 0x2000);
+    plan.unsafe_at.iter_mut().for_each(|row| row.marks |= u32::from(LOCATION_BY_CALLER));
     plan.code.extend([code::CONSTANT, 2, 0, 0, 0, 0, 0, 0, 0, code::END]);
     let good = plan.bytes();
     for length in 0..good.len() {
@@ -121,6 +124,9 @@ fn every_damaged_plan_is_refused_or_harmless() {
         plan.clone().op(0, OP_LOCK, 0, 1000, NONE),
         PlanBuilder::new(CONSTRAINT_ORDER, 1).op(3, OP_DOWN, 1, NONE, NONE),
         no_constraint,
+        plan.clone().called_from(1, 0, 1),
+        plan.clone().called_from(0, 1, 0),
+        (0..=MOST_FRAMES as u64).fold(plan.clone(), |plan, at| plan.called_from(0, 2 * at, 2 * at)),
     ];
     for (index, plan) in wrong.iter().enumerate() {
         assert!(matches!(controller.add(&plan.bytes()), Answer::Refused(_)), "{index}");

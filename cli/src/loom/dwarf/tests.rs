@@ -62,6 +62,7 @@ fn unit(name: &str) -> LinkedUnit {
     let table = UnitTable {
         unit: name.into(),
         precision: Precision::Late,
+        is_for_lto: false,
         strings: vec![],
         chains: vec![],
         functions: vec![],

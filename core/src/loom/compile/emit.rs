@@ -2,11 +2,11 @@
 
 use super::expression::Instruction;
 use super::operations::Operation;
-use super::Program;
+use super::{CodeRange, Program};
 use crate::loom::graph::Graph;
 use crate::loom::plan::{
-    code, ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, MAGIC, MAX_SIZE, NONE,
-    OP_LEAVE, OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
+    code, ConstraintRecord, Frame, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, MAGIC, MAX_SIZE,
+    NONE, OP_LEAVE, OP_TOGETHER, OP_UNLOCK, OP_UP, VERSION,
 };
 use crate::loom::table::PointKind;
 use crate::rawlog::Plain;
@@ -22,6 +22,8 @@ pub(super) struct Parts<'p> {
     pub(super) operations: Vec<(u16, &'p Operation)>,
     /// Unit and location: `LOCATION_` bits.
     pub(super) unsafe_at: BTreeMap<(usize, u32), u8>,
+    /// Code of who makes threads unsafe by calling.
+    pub(super) frames: Vec<CodeRange>,
     /// Unit and function.
     pub(super) switches: BTreeSet<(usize, u32)>,
     pub(super) constraints: Vec<ConstraintRecord>,
@@ -65,11 +67,21 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
     let switches: Vec<Switch> =
         parts.switches.iter().map(|&(unit, function)| Switch { unit: number(unit), function }).collect();
     let unsafe_at = in_rows(&parts.unsafe_at, number);
+    let in_file = |file: usize| units.keys().copied().find(|&unit| program.units[unit].file == file);
+    let frames: Vec<Frame> = parts
+        .frames
+        .iter()
+        .filter_map(|range| {
+            let unit = number(in_file(range.file)?);
+            Some(Frame { unit, reserved: 0, first: range.first, last: range.end })
+        })
+        .collect();
 
     let mut out = Writer { bytes: vec![0; size_of::<PlanHeader>()] };
     let units = out.records(&unit_refs);
     let switches = out.records(&switches);
     let unsafe_at = out.records(&unsafe_at);
+    let frames = out.records(&frames);
     let ops = out.records(&ops);
     let constraints = out.records(&parts.constraints);
     let code = out.text(&expressions.bytes);
@@ -89,6 +101,7 @@ pub(super) fn emit(graph: &Graph<'_>, parts: &Parts<'_>) -> Result<Vec<u8>, usiz
         units,
         switches,
         unsafe_at,
+        frames,
         ops,
         constraints,
         code,
@@ -119,6 +132,12 @@ fn used_units(graph: &Graph<'_>, parts: &Parts<'_>) -> BTreeMap<usize, u32> {
     let mut used: BTreeSet<usize> = BTreeSet::new();
     used.extend(parts.unsafe_at.keys().map(|(unit, _)| unit));
     used.extend(parts.switches.iter().map(|(unit, _)| unit));
+    for range in &parts.frames {
+        let in_file = |unit: &usize| graph.program.units[*unit].file == range.file;
+        if !used.iter().any(in_file) {
+            used.extend((0..graph.program.units.len()).find(in_file));
+        }
+    }
     for (_, operation) in &parts.operations {
         used.insert(graph.place(graph.function_of(operation.point)).unit);
         for instruction in operation.key.iter().chain(&operation.times).flatten() {

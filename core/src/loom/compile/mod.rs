@@ -17,7 +17,7 @@ pub mod summary;
 mod tests;
 pub mod types;
 
-use super::abi::{LOCATION_HOLDS, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH};
+use super::abi::{LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH};
 use super::filter::{parse, tree::Rule, tree::Statement};
 pub use super::filter::{Diagnostic, Severity, Span};
 use super::graph::{holds, FunctionId, Graph, PointId};
@@ -70,12 +70,26 @@ pub struct Options<'a> {
     /// Whether optimization left lines what the source says of them: asked once for each event's line, each region and
     /// each function region that was found.
     pub moved: &'a dyn Fn(&Program, &Covered) -> Vec<Moved>,
+    /// The machine code in which functions, named by linked file and linkage name, may have frames, with all code of these files of
+    /// which it is not known whose it is. `None` if that cannot be told.
+    pub code: &'a dyn Fn(&BTreeSet<(usize, String)>) -> Option<Vec<CodeRange>>,
+}
+
+/// Machine code in a linked file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct CodeRange {
+    /// As [`LinkedUnit::file`].
+    pub file: usize,
+    /// Its first address in the file's own address space.
+    pub first: u64,
+    /// The address behind it.
+    pub end: u64,
 }
 
 impl Default for Options<'_> {
-    /// Knows plain names only, and trusts every line.
+    /// Knows plain names only, trusts every line, and has no code.
     fn default() -> Self {
-        Options { demangle: &|_| None, moved: &|_, _| Vec::new() }
+        Options { demangle: &|_| None, moved: &|_, _| Vec::new(), code: &|_| None }
     }
 }
 
@@ -193,12 +207,15 @@ pub fn compile(
     };
     let all =
         || (0u16..).zip(&made).flat_map(|(index, made)| made.operations.iter().map(move |op| (index, op)));
+    let frames = frames(&graph, &made, options);
+    let by_caller = frames.is_some();
     let parts = Parts {
         name,
         source,
         timeout_ms: timeout.unwrap_or(0),
         operations: all().collect(),
-        unsafe_at: marks(&graph, &made),
+        unsafe_at: marks(&graph, &made, by_caller),
+        frames: frames.unwrap_or_default(),
         switches: all().map(|(_, operation)| switch(operation.point)).collect(),
         constraints,
     };
@@ -211,7 +228,9 @@ pub fn compile(
         constraints: rules
             .iter()
             .zip(&made)
-            .map(|(constraint, made)| summary::of_constraint(&graph, options, source, constraint, made))
+            .map(|(constraint, made)| {
+                summary::of_constraint(&graph, options, source, constraint, made, by_caller)
+            })
             .collect(),
         timeout_ms: parts.timeout_ms,
         warnings: maker.warnings,
@@ -220,8 +239,23 @@ pub fn compile(
     Ok(Compiled { plan, summary })
 }
 
-/// What is to be known of locations while the filter is installed: by unit and location.
-fn marks(graph: &Graph<'_>, made: &[Operations]) -> BTreeMap<(usize, u32), u8> {
+/// The code in whose frames a thread is unsafe at locations that only callers make so; `None` if there are none, or it is not known.
+fn frames(graph: &Graph<'_>, made: &[Operations], options: &Options<'_>) -> Option<Vec<CodeRange>> {
+    if made.iter().all(|made| made.unsafe_points.len() == made.unsafe_themselves.len()) {
+        return None;
+    }
+    let named = |&id: &FunctionId| {
+        let unit = graph.place(id).unit;
+        (graph.program.units[unit].file, graph.text(unit, graph.function(id).name).to_owned())
+    };
+    let functions = made.iter().flat_map(|made| &made.frames).map(named).collect();
+    let has_unit = |range: &CodeRange| graph.program.units.iter().any(|unit| unit.file == range.file);
+    (options.code)(&functions)
+        .filter(|ranges| ranges.len() <= plan::MOST_FRAMES && ranges.iter().all(has_unit))
+}
+
+/// What is to be known of locations while the filter is installed: by unit and location. `by_caller`: whether callers can be told.
+fn marks(graph: &Graph<'_>, made: &[Operations], by_caller: bool) -> BTreeMap<(usize, u32), u8> {
     let mut marks: BTreeMap<(usize, u32), u8> = BTreeMap::new();
     let mut add = |point: PointId, mark: u8| {
         if let Some(location) = graph.location(point) {
@@ -233,6 +267,20 @@ fn marks(graph: &Graph<'_>, made: &[Operations]) -> BTreeMap<(usize, u32), u8> {
         let birth = if operations.steps > 0 { LOCATION_UNSAFE_BIRTH } else { 0 };
         operations.unsafe_points.iter().for_each(|&point| add(point, LOCATION_UNSAFE | birth));
     }
+    if by_caller {
+        // Points that share a location are as unsafe as one of them.
+        let place =
+            |&point: &PointId| Some((graph.place(graph.function_of(point)).unit, graph.location(point)?));
+        let themselves: BTreeSet<(usize, u32)> =
+            made.iter().flat_map(|made| &made.unsafe_themselves).filter_map(place).collect();
+        let others = marks.iter_mut().filter(|(place, _)| !themselves.contains(place));
+        others.for_each(|(_, mark)| *mark |= LOCATION_BY_CALLER);
+    }
+    let mut add = |point: PointId, mark: u8| {
+        if let Some(location) = graph.location(point) {
+            *marks.entry((graph.place(graph.function_of(point)).unit, location)).or_default() |= mark;
+        }
+    };
     // The plan is for the files that it is about anyway: others may be unloaded.
     let file = |point: PointId| graph.program.units[graph.place(graph.function_of(point)).unit].file;
     let operations = made.iter().flat_map(|made| &made.operations);

@@ -18,6 +18,7 @@ use super::types::Types;
 use super::{Covered, Moved};
 use crate::loom::filter::tree::{Constraint, Event, Expression, Region, Rule};
 use crate::loom::filter::{Diagnostic, Span};
+use crate::loom::graph::callers::Callers;
 use crate::loom::graph::inside::{forward, Step, DOWN, OUT};
 use crate::loom::graph::reach::{backward, Question, Reached};
 use crate::loom::graph::{FunctionId, Graph, PointId};
@@ -48,10 +49,24 @@ pub(super) struct Operations {
     pub(super) operations: Vec<Operation>,
     /// Points at which no thread may be.
     pub(super) unsafe_points: BTreeSet<PointId>,
+    /// Those of them at which none may be, whoever called.
+    pub(super) unsafe_themselves: BTreeSet<PointId>,
+    /// Functions that, if they called, make the others unsafe.
+    pub(super) frames: BTreeSet<FunctionId>,
     /// Semaphores, for an order.
     pub(super) steps: u32,
     /// For an order: identities of its events and where they stand.
     pub(super) events: Vec<(String, Span)>,
+}
+
+impl Operations {
+    fn add_unsafe(&mut self, graph: &Graph<'_>, reached: &Reached) {
+        let callers = Callers::of(graph, reached);
+        self.unsafe_points.extend(reached.points());
+        self.unsafe_themselves
+            .extend(reached.points().filter(|&id| callers.is_unsafe_itself(graph, reached, id)));
+        self.frames.extend(callers.functions());
+    }
 }
 
 /// A region's slots.
@@ -441,7 +456,7 @@ impl<'g, 'a> Maker<'g, 'a> {
                 let key = if exit == plan::OP_LEAVE { None } else { self.key(at, key) };
                 result.operations.push(Operation { flags, ..operation(slot, exit, key, false) });
             }
-            result.unsafe_points.extend(reached[index].points());
+            result.add_unsafe(graph, &reached[index]);
         }
         dedup(&mut result.operations);
         result
@@ -647,7 +662,7 @@ impl<'g, 'a> Maker<'g, 'a> {
             return Operations::default();
         }
         let question = Question { targets: &targets, barriers: &[], creators: true, starts: &self.starts };
-        result.unsafe_points.extend(backward(graph, question).points());
+        result.add_unsafe(graph, &backward(graph, question));
         dedup(&mut result.operations);
         result
     }

@@ -81,6 +81,8 @@ pub struct ConstraintSummary {
     pub unsafe_at: Vec<PlaceAt>,
     /// How many locations these are.
     pub unsafe_locations: usize,
+    /// How many of them are unsafe only for threads that were called from what the constraint is about.
+    pub unsafe_by_caller: usize,
     /// What it costs.
     pub cost: Cost,
 }
@@ -135,13 +137,14 @@ fn point_place(graph: &Graph<'_>, point: PointId) -> PlaceAt {
     place(graph, point, line)
 }
 
-/// A constraint, for people.
+/// A constraint, for people. `by_caller`: whether the engine can tell callers.
 pub(super) fn of_constraint(
     graph: &Graph<'_>,
     options: &Options<'_>,
     source: &str,
     constraint: &Constraint,
     made: &Operations,
+    by_caller: bool,
 ) -> ConstraintSummary {
     let looped: BTreeMap<PointId, bool> =
         made.operations.iter().map(|operation| (operation.point, in_loop(graph, operation.point))).collect();
@@ -194,6 +197,9 @@ pub(super) fn of_constraint(
             .into_iter()
             .collect(),
         unsafe_locations: located().count(),
+        unsafe_by_caller: located()
+            .filter(|point| by_caller && !made.unsafe_themselves.contains(point))
+            .count(),
         cost: Cost {
             slots: looped.len(),
             slots_in_loops: looped.values().filter(|&&looped| looped).count(),

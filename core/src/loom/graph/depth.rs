@@ -262,7 +262,7 @@ mod tests {
                     };
                     points.push(Point { kind: PointKind::Join, chain: 0, next });
                     let target = Target::Named(text(name));
-                    let kind = PointKind::Call { target, location: NONE, starts: vec![] };
+                    let kind = PointKind::Call { target, location: NONE, starts: vec![], is_last: false };
                     points.push(Point { kind, chain: 0, next: vec![at + 2] });
                 }
                 points.push(Point { kind: PointKind::Return, chain: 0, next: vec![] });
@@ -285,6 +285,7 @@ mod tests {
         let table = UnitTable {
             unit: "u".to_owned(),
             precision: Precision::Late,
+            is_for_lto: false,
             strings,
             chains: vec![vec![]],
             functions,

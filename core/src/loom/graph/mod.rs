@@ -1,7 +1,7 @@
 //! The interprocedural control-flow graph of a program (Wu 5.3.1), made of its units' tables, and what can be reached
 //! on it.
 //!
-//! - [`reach`]: backward, from exits and events: unsafe locations
+//! - [`reach`]: backward, from exits and events: unsafe locations; [`callers`]: which of them only some callers make so
 //! - [`inside`]: forward, from entries: where a thread may still be inside of a region
 //! - [`holds`]: where it may hold a lock of the program; [`depth`]: how many
 //! - [`handlers`]: signal handlers that jump away
@@ -14,6 +14,7 @@
 //!
 //! Nothing in a table is trusted: [`Graph::new`] checks every index once, everything after relies on that.
 
+pub mod callers;
 mod depth;
 mod handlers;
 pub mod holds;
@@ -487,7 +488,7 @@ mod check {
                 PointKind::Entry { location }
                 | PointKind::Check { location }
                 | PointKind::Landing { location } => place(*location)?,
-                PointKind::Call { target, location, starts } => {
+                PointKind::Call { target, location, starts, .. } => {
                     place(*location)?;
                     if let Target::Named(name) = target {
                         index("a text", *name, table.strings.len())?;

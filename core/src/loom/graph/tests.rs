@@ -1,5 +1,6 @@
 //! Both searches against one that enumerates paths with their stacks.
 
+use super::callers::{may_be_jump, Callers};
 use super::inside::{forward, Step};
 use super::reach::{backward, Question};
 use super::*;
@@ -36,7 +37,8 @@ fn program(random: &Random) -> Program {
                 vec![Point { kind: PointKind::Entry { location: NONE }, chain: 0, next: vec![1] }];
             for &(what, first, second) in raw {
                 let (first, second) = (u32::from(first) % count, u32::from(second) % count);
-                let call = |target| PointKind::Call { target, location: NONE, starts: vec![] };
+                let is_last = what / 3 % 5 == 0;
+                let call = |target| PointKind::Call { target, location: NONE, starts: vec![], is_last };
                 let (kind, next) = match what % 12 {
                     0 => (PointKind::Return, vec![]),
                     1 => (PointKind::Unwind, vec![]),
@@ -72,6 +74,7 @@ fn program(random: &Random) -> Program {
     let table = UnitTable {
         unit: "u".to_owned(),
         precision: Precision::Late,
+        is_for_lto: false,
         strings: TEXTS.iter().map(|&text| text.to_owned()).collect(),
         chains: vec![vec![]],
         functions,
@@ -187,11 +190,29 @@ enum Did {
 /// Whether a thread at `start` may come to leave the region by `exit` without having entered it by `entry`, unless in calls
 /// that are over.
 fn comes_out(graph: &Graph<'_>, start: PointId, exit: PointId, entry: PointId) -> bool {
+    comes_out_with(graph, start, vec![], exit, entry)
+}
+
+/// The same for a thread with these active calls, and no others.
+fn comes_out_of(graph: &Graph<'_>, start: PointId, calls: &[PointId], exit: PointId, entry: PointId) -> bool {
+    let bottom = [NONE].into_iter().chain(calls.iter().copied());
+    comes_out_with(graph, start, bottom.map(|call| (call, Did::Nothing)).collect(), exit, entry)
+}
+
+/// [`NONE`] is where a thread begins: there is nothing to return to.
+fn comes_out_with(
+    graph: &Graph<'_>,
+    start: PointId,
+    calls: Vec<(PointId, Did)>,
+    exit: PointId,
+    entry: PointId,
+) -> bool {
     type State = (PointId, Did, Vec<(PointId, Did)>);
+    let deepest = 5 + calls.len();
     let mut seen: HashSet<State> = HashSet::new();
-    let mut work: Vec<State> = vec![(start, Did::Nothing, vec![])];
+    let mut work: Vec<State> = vec![(start, Did::Nothing, calls)];
     while let Some(state) = work.pop() {
-        if state.2.len() > 5 || !seen.insert(state.clone()) {
+        if state.2.len() > deepest || !seen.insert(state.clone()) {
             continue;
         }
         let (id, mut did, stack) = state;
@@ -218,6 +239,7 @@ fn comes_out(graph: &Graph<'_>, start: PointId, exit: PointId, entry: PointId) -
                     continue;
                 }
                 let calls = match stack.pop() {
+                    Some((NONE, _)) => continue,
                     Some(call) => vec![call],
                     None => {
                         let groups = graph.groups_of[function as usize].iter();
@@ -330,7 +352,7 @@ fn long_programs_take_little_time() {
             for at in 1..99 {
                 let target = Target::Named((index + 1 + at % 2) % 2000);
                 let kind = if at % 10 == 0 {
-                    PointKind::Call { target, location: NONE, starts: vec![] }
+                    PointKind::Call { target, location: NONE, starts: vec![], is_last: false }
                 } else {
                     PointKind::Join
                 };
@@ -358,4 +380,157 @@ fn long_programs_take_little_time() {
     let limit = if cfg!(debug_assertions) { 60_000 } else { 2000 };
     assert!(time.as_millis() < limit, "{time:?}");
     println!("{} points: {time:?}", graph.point_count());
+}
+
+/// Threads with all their frames: every point that a thread may come to from the entry of a function, with the calls that are active there.
+fn threads(graph: &Graph<'_>, root: FunctionId, most: usize) -> Vec<(PointId, Vec<PointId>)> {
+    type State = (PointId, Vec<PointId>);
+    let mut seen: HashSet<State> = HashSet::new();
+    let mut order = Vec::new();
+    let mut work: VecDeque<State> = VecDeque::from([(graph.place(root).first, vec![])]);
+    while let Some(state) = work.pop_front() {
+        if state.1.len() > 3 || order.len() >= most || !seen.insert(state.clone()) {
+            continue;
+        }
+        order.push(state.clone());
+        let (id, stack) = state;
+        let mut leave = |way: usize| {
+            let mut stack = stack.clone();
+            while let Some(call) = stack.pop() {
+                if let Some(next) = graph.next(call).nth(way) {
+                    work.push_back((next, stack));
+                    return;
+                } else if way == 0 {
+                    return;
+                }
+            }
+        };
+        match &graph.point(id).kind {
+            PointKind::Return => leave(0),
+            PointKind::Unwind => leave(1),
+            PointKind::Call { .. } => {
+                let group = &graph.groups[graph.group_of[id as usize] as usize];
+                if group.open {
+                    if graph.next(id).count() < 2 {
+                        leave(1);
+                    }
+                    work.extend(graph.next(id).map(|next| (next, stack.clone())));
+                }
+                for &callee in &group.functions {
+                    let mut stack = stack.clone();
+                    stack.push(id);
+                    work.push_back((graph.place(callee).first, stack));
+                }
+            }
+            _ => work.extend(graph.next(id).map(|next| (next, stack.clone()))),
+        }
+    }
+    order
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #[test]
+    fn whom_callers_make_unsafe_is_found_by_its_frames(
+        random in random(), exit in any::<u16>(), entry in any::<u16>(), later in any::<bool>()
+    ) {
+        let mut program = program(&random);
+        program.units[0].table.is_for_lto = later;
+        let graph = Graph::new(&program).unwrap();
+        let plain = plain_points(&graph);
+        let exit = plain[usize::from(exit) % plain.len()];
+        let entry = plain[usize::from(entry) % plain.len()];
+        let question = Question { targets: &[exit], barriers: &[entry], ..Question::default() };
+        let reached = backward(&graph, question);
+        let callers = Callers::of(&graph, &reached);
+        let functions: HashSet<FunctionId> = callers.functions().collect();
+        for root in 0..graph.function_count() as FunctionId {
+            for (id, stack) in threads(&graph, root, 60) {
+                if !comes_out_of(&graph, id, &stack, exit, entry) {
+                    continue;
+                }
+                prop_assert!(reached.contains(id));
+                // Calls that may be jumps leave no frame.
+                let frames = stack.iter().filter(|&&call| !may_be_jump(&graph, call));
+                let is_found = callers.is_unsafe_itself(&graph, &reached, id)
+                    || frames.clone().any(|&call| functions.contains(&graph.function_of(call)));
+                prop_assert!(is_found, "point {} with {:?} to {} of {:?}", id, stack, exit, program);
+                // The frames of functions that were inlined are their callers'.
+                let frames: Vec<FunctionId> = frames.map(|&call| graph.function_of(call)).collect();
+                for outermost in (0..frames.len()).filter(|_| later) {
+                    let inner = frames[outermost..].iter().any(|function| functions.contains(function));
+                    prop_assert!(!inner || functions.contains(&frames[outermost]), "{:?} of {:?}", stack, program);
+                }
+            }
+        }
+    }
+}
+
+/// A function of these points; `f0` to `f2` are their names.
+fn function(name: u32, kinds: Vec<(PointKind, Vec<u32>)>) -> Function {
+    let points = kinds.into_iter().map(|(kind, next)| Point { kind, chain: 0, next }).collect();
+    Function {
+        name,
+        points,
+        ..program(&Random { functions: vec![(false, vec![])] }).units[0].table.functions[0].clone()
+    }
+}
+
+/// f0 is a region, from its point 1 to the one before the last, and calls f2, as f1 does, which is none; f2 blocks at its point 1.
+fn region_and_background(is_last: bool) -> Program {
+    let call = |name, is_last| PointKind::Call {
+        target: Target::Named(name),
+        location: NONE,
+        starts: vec![],
+        is_last,
+    };
+    let entry = PointKind::Entry { location: NONE };
+    let region = vec![
+        (entry.clone(), vec![1]),
+        (PointKind::Join, vec![2]),
+        (call(2, is_last), vec![3]),
+        (PointKind::Join, vec![4]),
+        (PointKind::Return, vec![]),
+    ];
+    let background = vec![(entry.clone(), vec![1]), (call(2, false), vec![2]), (PointKind::Return, vec![])];
+    let helper = vec![(entry, vec![1]), (call(3, false), vec![2]), (PointKind::Return, vec![])];
+    let mut program = program(&Random { functions: vec![(false, vec![]); 3] });
+    program.units[0].table.functions =
+        vec![function(0, region), function(1, background), function(2, helper)];
+    program
+}
+
+#[test]
+fn a_thread_in_a_shared_helper_is_inside_if_the_region_called_it() {
+    for is_jumped_to in [false, true] {
+        for is_for_lto in [false, true] {
+            let mut program = region_and_background(is_jumped_to);
+            program.units[0].table.is_for_lto = is_for_lto;
+            let graph = Graph::new(&program).unwrap();
+            let exit = graph.place(0).count - 2;
+            let reached =
+                backward(&graph, Question { targets: &[exit], barriers: &[1], ..Question::default() });
+            let callers = Callers::of(&graph, &reached);
+            let blocks = graph.place(2).first + 1;
+            assert!(reached.contains(blocks) && !reached.directly(blocks));
+            assert_eq!(callers.is_unsafe_itself(&graph, &reached, blocks), is_jumped_to);
+            let expected: &[FunctionId] = match (is_jumped_to, is_for_lto) {
+                (false, _) => &[0],
+                (true, false) => &[0, 2],
+                (true, true) => &[0, 1, 2],
+            };
+            assert_eq!(callers.functions().collect::<Vec<_>>(), expected);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_switches_stacks_tells_nothing_by_callers() {
+    let mut program = region_and_background(false);
+    program.units[0].table.strings[3] = "swapcontext".to_owned();
+    let graph = Graph::new(&program).unwrap();
+    let exit = graph.place(0).count - 2;
+    let reached = backward(&graph, Question { targets: &[exit], barriers: &[1], ..Question::default() });
+    let callers = Callers::of(&graph, &reached);
+    assert!(reached.points().all(|id| callers.is_unsafe_itself(&graph, &reached, id)));
 }

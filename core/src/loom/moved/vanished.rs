@@ -249,6 +249,7 @@ mod tests {
             let table = UnitTable {
                 unit: "a.c".into(),
                 precision: Precision::Late,
+                is_for_lto: false,
                 strings: STRINGS.map(String::from).to_vec(),
                 chains: self.chains,
                 functions: self.functions,

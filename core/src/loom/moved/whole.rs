@@ -133,6 +133,7 @@ mod tests {
         UnitTable {
             unit: "a.c".into(),
             precision: Precision::Late,
+            is_for_lto: false,
             strings: STRINGS.map(String::from).to_vec(),
             chains: vec![
                 vec![],

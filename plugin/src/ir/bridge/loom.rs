@@ -153,6 +153,7 @@ extern "C" {
         context: *mut c_void,
     );
     pub(crate) fn cov_loom_call_facts(call: LLVMValueRef) -> u8;
+    pub(crate) fn cov_loom_mark_last(call: LLVMValueRef);
     pub(crate) fn cov_loom_change(
         unit: *mut RawUnit,
         function: *const RawFunctionPlan,

@@ -2,8 +2,8 @@
 
 use crate::support::{build, fresh_folder};
 use covsched_core::loom::plan::{
-    ConstraintRecord, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_MUTUAL, MAGIC, NONE,
-    VERSION,
+    ConstraintRecord, Frame, OpRecord, Part, PlanHeader, Switch, UnitRef, UnsafeAt, CONSTRAINT_MUTUAL, MAGIC,
+    NONE, VERSION,
 };
 use covsched_core::loom::wire::{self, FilterInfo, Head, Outcome, Process, ThreadAt};
 use covsched_core::rawlog::Plain;
@@ -26,6 +26,7 @@ pub struct PlanBuilder {
     pub units: Vec<UnitRef>,
     pub switches: Vec<Switch>,
     pub unsafe_at: Vec<UnsafeAt>,
+    pub frames: Vec<Frame>,
     pub ops: Vec<OpRecord>,
     pub constraints: Vec<ConstraintRecord>,
     pub code: Vec<u8>,
@@ -59,6 +60,12 @@ impl PlanBuilder {
 
     pub fn op(mut self, slot: u32, kind: u8, step: u8, key: u32, times: u32) -> Self {
         self.ops.push(OpRecord { unit: 0, slot, kind, step, constraint: 0, key, times, flags: 0 });
+        self
+    }
+
+    /// Code that makes threads unsafe which it called.
+    pub fn called_from(mut self, unit: u32, first: u64, last: u64) -> Self {
+        self.frames.push(Frame { unit, reserved: 0, first, last });
         self
     }
 
@@ -99,6 +106,7 @@ impl PlanBuilder {
             units: add(&mut bytes, &self.units),
             switches: add(&mut bytes, &self.switches),
             unsafe_at: add(&mut bytes, &self.unsafe_at),
+            frames: add(&mut bytes, &self.frames),
             ops: add(&mut bytes, &self.ops),
             constraints: add(&mut bytes, &self.constraints),
             code: text(&mut bytes, &self.code),

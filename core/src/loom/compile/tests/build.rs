@@ -168,7 +168,7 @@ impl Unit {
                     let next = std::iter::once(None).chain(unwind.map(|label| Some(label.to_owned())));
                     let starts = rest.iter().filter_map(|word| word.strip_prefix("start="));
                     let starts = starts.map(|name| Start::Named(self.texts.get(name))).collect();
-                    plain(PointKind::Call { target, location, starts }, next.collect());
+                    plain(PointKind::Call { target, location, starts, is_last: false }, next.collect());
                 }
                 other => panic!("what is {other:?}?"),
             }
@@ -216,6 +216,7 @@ impl Unit {
         let table = UnitTable {
             unit: self.file,
             precision: Precision::Late,
+            is_for_lto: false,
             strings: self.texts.0,
             chains: self.chains,
             functions: self.functions,

@@ -383,9 +383,12 @@ fn plans_name_only_units_that_they_need_and_sort_operations() {
 
 /// `function:line`s of locations with this mark.
 fn marked(program: &Program, source: &str, mark: u8) -> BTreeSet<String> {
+    marked_lines(program, &compiled(program, source), mark)
+}
+
+fn marked_lines(program: &Program, compiled: &Compiled, mark: u8) -> BTreeSet<String> {
     let graph = Graph::new(program).unwrap();
-    let compiled = compiled(program, source);
-    let records: Vec<UnsafeAt> = records(&compiled.plan, header(&compiled).unsafe_at);
+    let records: Vec<UnsafeAt> = records(&compiled.plan, header(compiled).unsafe_at);
     let is = |id: PointId| {
         let is_at = |at: &UnsafeAt| {
             graph.location(id).is_some_and(|location| (at.first..at.first + at.count).contains(&location))
@@ -483,4 +486,60 @@ fn large_programs_compile_quickly() {
     let limit = if cfg!(debug_assertions) { 60_000 } else { 2000 };
     assert!(time.as_millis() < limit, "{time:?}");
     println!("{} locations: {time:?}", compiled.summary.locations);
+}
+
+/// A wrapper that a region calls, and a background thread that waits in it.
+const BACKGROUND: &str = "unit db.c
+         fn wait
+           @5 call! pthread_cond_wait
+           @6 return
+         fn get taken
+           @10 nop
+           @11 call wait
+           @12 call! read
+           @13 return
+         fn background taken
+           L: @20 call wait
+           @21 loop L
+         fn main
+           @30 call! pthread_create start=background
+           @31 call get
+           @32 return";
+
+#[test]
+fn what_only_callers_make_unsafe_is_told_apart() {
+    let program = program(BACKGROUND);
+    let code = |functions: &BTreeSet<(usize, String)>| {
+        assert_eq!(functions.iter().map(|(file, name)| (*file, &**name)).collect::<Vec<_>>(), [(0, "get")]);
+        Some(vec![CodeRange { file: 0, first: 0x100, end: 0x180 }])
+    };
+    let options = Options { code: &code, ..options() };
+    let compiled = compile("f.filter", "get <> get", &program, &TestTypes, &options).unwrap();
+    let frames: Vec<plan::Frame> = records(&compiled.plan, header(&compiled).frames);
+    assert_eq!(frames, [plan::Frame { unit: 0, reserved: 0, first: 0x100, last: 0x180 }]);
+    let by_caller = marked_lines(&program, &compiled, LOCATION_BY_CALLER);
+    assert!(by_caller.contains("wait:5"), "{by_caller:?}");
+    assert!(by_caller.iter().all(|line| line.starts_with("wait")), "{by_caller:?}");
+    let all = marked_lines(&program, &compiled, LOCATION_UNSAFE);
+    assert!(by_caller.iter().all(|line| all.contains(line)) && all.contains("get:12"), "{all:?}");
+    let summary = &compiled.summary.constraints[0];
+    assert!(summary.unsafe_by_caller > 0 && summary.unsafe_by_caller < summary.unsafe_locations);
+}
+
+#[test]
+fn without_code_nothing_depends_on_callers() {
+    let program = program(BACKGROUND);
+    let many = |_: &BTreeSet<(usize, String)>| {
+        let range = |at: u64| CodeRange { file: 0, first: 2 * at, end: 2 * at + 1 };
+        Some((0..=plan::MOST_FRAMES as u64).map(range).collect())
+    };
+    let elsewhere = |_: &BTreeSet<(usize, String)>| Some(vec![CodeRange { file: 7, first: 0, end: 1 }]);
+    type Code<'c> = &'c dyn Fn(&BTreeSet<(usize, String)>) -> Option<Vec<CodeRange>>;
+    for code in [&|_: &BTreeSet<(usize, String)>| None, &many as Code<'_>, &elsewhere] {
+        let options = Options { code, ..options() };
+        let compiled = compile("f.filter", "get <> get", &program, &TestTypes, &options).unwrap();
+        assert_eq!(header(&compiled).frames.count, 0);
+        assert!(marked_lines(&program, &compiled, LOCATION_BY_CALLER).is_empty());
+        assert_eq!(compiled.summary.constraints[0].unsafe_by_caller, 0);
+    }
 }

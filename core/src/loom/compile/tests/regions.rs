@@ -404,7 +404,7 @@ fn moved_code_is_refused_with_the_reason() {
         assert_eq!(covered.lines.iter().map(|(_, line)| *line).collect::<Vec<_>>(), [5, 6]);
         vec![Moved::Refused("the store was moved out of the loop".to_owned())]
     };
-    let options = Options { demangle: &demangle, moved: &moved };
+    let options = Options { demangle: &demangle, moved: &moved, ..Options::default() };
     let source = "{log.cc:5; log.cc:6} <> MYSQL_LOG::is_open";
     let errors = compile("f", source, &program, &TestTypes, &options).unwrap_err();
     assert_eq!(errors.len(), 1);
