@@ -37,7 +37,7 @@ void update(int n) {
   add(n);
   // CHECK: call shape {{[0-9a-f]+}} {loom-table.c:[[@LINE+1]]}
   report(chosen(n));
-  // CHECK: call report at {{[0-9]+}} {loom-table.c:[[@LINE-1]]}
+  // CHECK: call report at {{[0-9]+}} last {loom-table.c:[[@LINE-1]]}
   // CHECK: slot {{[0-9]+}} {loom-table.c:[[@LINE+1]] => -}
 }
 // CHECK: return

@@ -142,6 +142,10 @@ fn gaps(whole: Range<u64>, ranges: &[Range<u64>]) -> Vec<Range<u64>> {
 mod tests {
     use super::*;
 
+    fn one(range: Range<u64>) -> Vec<Range<u64>> {
+        vec![range; 1]
+    }
+
     const CALLS: [u8; 0x100] = [0xe8; 0x100];
 
     fn code<'f>(functions: &[(&'f str, Range<u64>)]) -> Code<'f> {
@@ -169,26 +173,26 @@ mod tests {
     #[test]
     fn code_without_a_symbol_may_be_anybodys() {
         let functions = [("f", 0x1000..0x1010), ("g", 0x1020..0x1100)];
-        assert_eq!(code(&functions).of_names(&names(&["f"]), &names(&["f"])), [0x1000..0x1020]);
+        assert_eq!(code(&functions).of_names(&names(&["f"]), &names(&["f"])), one(0x1000..0x1020));
         let mut bytes = [0x90; 0x100];
         let filled =
             Code { sections: vec![(0x1000, &bytes)], functions: functions.to_vec(), has_all_names: false };
-        assert_eq!(filled.of_names(&names(&["f"]), &names(&["f"])), [0x1000..0x1010]);
+        assert_eq!(filled.of_names(&names(&["f"]), &names(&["f"])), one(0x1000..0x1010));
         bytes[0x18] = 0xff;
         let calls =
             Code { sections: vec![(0x1000, &bytes)], functions: functions.to_vec(), has_all_names: false };
-        assert_eq!(calls.of_names(&names(&["f"]), &names(&["f"])), [0x1000..0x1020]);
+        assert_eq!(calls.of_names(&names(&["f"]), &names(&["f"])), one(0x1000..0x1020));
     }
 
     #[test]
     fn a_function_without_a_symbol_may_be_anywhere() {
         let functions = [("g", 0x1000..0x1080), ("h", 0x1080..0x1100)];
-        assert_eq!(code(&functions).of_names(&names(&["f"]), &names(&["f"])), [0x1000..0x1100]);
+        assert_eq!(code(&functions).of_names(&names(&["f"]), &names(&["f"])), one(0x1000..0x1100));
         let whole = Code { has_all_names: true, ..code(&functions) };
         assert_eq!(whole.of_names(&names(&["f"]), &names(&["f"])), []);
         // Another file's.
-        assert_eq!(code(&functions).of_names(&names(&["f", "h"]), &names(&["h"])), [0x1080..0x1100]);
-        assert_eq!(code(&[]).of_names(&names(&[]), &names(&[])), [0x1000..0x1100]);
+        assert_eq!(code(&functions).of_names(&names(&["f", "h"]), &names(&["h"])), one(0x1080..0x1100));
+        assert_eq!(code(&[]).of_names(&names(&[]), &names(&[])), one(0x1000..0x1100));
     }
 
     #[test]

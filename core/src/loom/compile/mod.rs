@@ -63,6 +63,9 @@ impl LinkedUnit {
     }
 }
 
+/// See [`Options::code`].
+pub type FindsCode<'a> = dyn Fn(&BTreeSet<(usize, String)>) -> Option<Vec<CodeRange>> + 'a;
+
 /// What the compiler asks of others.
 pub struct Options<'a> {
     /// What a linkage name is in C++, with its parameters: `MYSQL_LOG::is_open()`. `None` if it is plain.
@@ -72,7 +75,7 @@ pub struct Options<'a> {
     pub moved: &'a dyn Fn(&Program, &Covered) -> Vec<Moved>,
     /// The machine code in which functions, named by linked file and linkage name, may have frames, with all code of these files of
     /// which it is not known whose it is. `None` if that cannot be told.
-    pub code: &'a dyn Fn(&BTreeSet<(usize, String)>) -> Option<Vec<CodeRange>>,
+    pub code: &'a FindsCode<'a>,
 }
 
 /// Machine code in a linked file.
