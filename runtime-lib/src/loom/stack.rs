@@ -218,10 +218,32 @@ mod tests {
         assert!(!look(&[(0x1234_5678, 0x1234_5678)]));
         assert!(look(&[(0x1234_5679, 0x1234_5680)]));
         // A place below its stack pointer is no end of its stack; nor is one beyond what is mapped.
-        let own = 0usize;
         assert_eq!(is_without(thread, 4096, Frames(&[])), None);
-        assert_eq!(is_without(sys::thread_id(), &raw const own as usize, Frames(&[])), None, "it runs");
         drop(send);
         blocked.join().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_thread_that_runs_shows_nothing() {
+        use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+        static TOP: AtomicUsize = AtomicUsize::new(0);
+        static THREAD: AtomicU32 = AtomicU32::new(0);
+        static ENDS: AtomicBool = AtomicBool::new(false);
+        let runs = std::thread::spawn(|| {
+            let here = 0usize;
+            TOP.store(&raw const here as usize, Ordering::Relaxed);
+            THREAD.store(sys::thread_id(), Ordering::Release);
+            while !ENDS.load(Ordering::Relaxed) {
+                core::hint::spin_loop();
+            }
+        });
+        while THREAD.load(Ordering::Acquire) == 0 {
+            std::thread::yield_now();
+        }
+        let (thread, top) = (THREAD.load(Ordering::Relaxed), TOP.load(Ordering::Relaxed));
+        assert_eq!(is_without(thread, top, Frames(&[])), None);
+        ENDS.store(true, Ordering::Relaxed);
+        runs.join().unwrap();
     }
 }
