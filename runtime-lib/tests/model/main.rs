@@ -7,6 +7,7 @@
 //! kernel turns into one. A futex is a mutex, a condition variable (one for each kind of sleepers) and a look at the word. Sleeps have no timeouts: a lost
 //! wake-up is a deadlock, which the checker reports.
 
+mod findings;
 #[path = "../../src/loom/fraction.rs"]
 mod fraction;
 #[path = "../../src/loom/heir.rs"]
@@ -324,90 +325,6 @@ fn unsafe_ground_is_left_before_the_update() {
             thread.join().unwrap();
         });
     }
-}
-
-/// A thread blocks in a helper that a region calls too: outside of it, then inside, then outside again.
-fn in_a_shared_helper(world: &World, worker: &Worker) {
-    come_back(world, worker, BY_CALLER);
-    let before = world.read();
-    worker.is_called_from_region.store(1, Ordering::Relaxed);
-    protocol::release(worker, BY_CALLER);
-    come_back(world, worker, BY_CALLER);
-    assert_eq!(world.read(), before, "the update came in the middle of the region");
-    worker.is_called_from_region.store(0, Ordering::Relaxed);
-    protocol::release(worker, BY_CALLER);
-}
-
-#[test]
-fn a_look_at_the_stack_holds_until_the_thread_goes_on() {
-    for mode in [0, FENCES] {
-        model(3, move || {
-            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(BY_CALLER)));
-            let thread = thread::spawn({
-                let (world, worker) = (world.clone(), worker.clone());
-                move || in_a_shared_helper(&world, &worker)
-            });
-            request(&world, UPDATE);
-            while !worker.is_away_or_found() {
-                thread::yield_now();
-            }
-            world.write();
-            resume(&world, UPDATE);
-            thread.join().unwrap();
-            assert_eq!(world.read(), 1);
-        });
-    }
-}
-
-#[test]
-fn what_was_found_out_in_one_round_is_forgotten_in_the_next() {
-    for mode in [0, FENCES] {
-        model(1, move || {
-            let (world, worker) = (Arc::new(World::new(mode)), Arc::new(Worker::at(BY_CALLER)));
-            let thread = thread::spawn({
-                let (world, worker) = (world.clone(), worker.clone());
-                move || in_a_shared_helper(&world, &worker)
-            });
-            // A round that somebody else spoils.
-            request(&world, UPDATE);
-            let _ = worker.is_away_or_found();
-            resume(&world, UPDATE);
-            worker.found.store(protocol::NOTHING_FOUND, Ordering::Release);
-            request(&world, UPDATE);
-            while !worker.is_away_or_found() {
-                thread::yield_now();
-            }
-            world.write();
-            resume(&world, UPDATE);
-            thread.join().unwrap();
-        });
-    }
-}
-
-#[test]
-fn who_was_found_outside_and_let_go_is_looked_at_again() {
-    model(2, || {
-        let (world, worker) = (Arc::new(World::new(0)), Arc::new(Worker::at(HOLDING)));
-        let thread = thread::spawn({
-            let (world, worker) = (world.clone(), worker.clone());
-            move || {
-                come_back(&world, &worker, HOLDING);
-                in_a_shared_helper(&world, &worker);
-            }
-        });
-        request(&world, UPDATE);
-        let _ = protocol::find_out(&*worker, || {
-            (worker.is_called_from_region.load(Ordering::Relaxed) == 0).then_some(Finding::Outside)
-        });
-        world.change(GO_ON, 0);
-        world.request(UPDATE, GO_ON);
-        while !worker.is_away_or_found() {
-            thread::yield_now();
-        }
-        world.write();
-        resume(&world, UPDATE);
-        thread.join().unwrap();
-    });
 }
 
 /// As [`update`]; who holds something may go on for as long as somebody is in the way.
