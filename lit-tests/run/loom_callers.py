@@ -1,7 +1,8 @@
-"""Who called decides whether a thread that blocks in a shared wrapper is inside of a region (Inputs/loom/callers.c).
+"""Who called decides whether a thread that blocks in a shared wrapper, or runs in a shared helper, is inside of a region
+(Inputs/loom/callers.c).
 
-A filter is installed at once although a background thread waits in the wrapper for ever, and protects when that thread gets work. It
-is refused, with a report, while a thread waits in the wrapper that the region called, in each way that there is to call.
+A filter is installed at once although a background thread waits in the wrapper for ever, and another goes round in the helper, and protects
+when the former gets work. It is refused, with a report, while a thread waits in the wrapper that the region called, in each way that there is to call.
 """
 
 import subprocess
@@ -21,6 +22,7 @@ WAYS = [
     "by library",
     "deep",
     "in handler",
+    "runs",
 ]
 # Words of the counters, behind the two of all programs.
 WAY, COMES, BLOCKS, MAY_GO, WORK, WORKED = range(2, 8)
@@ -59,8 +61,9 @@ def refused(live, path, way):
     answer = live.controller("add", path, seconds=120)
     if answer.returncode != 1:
         raise Failed(f"{way}: the filter was installed around a thread: {answer}")
-    line = loom_process.number_lines.marks(INPUTS / "callers.c")["blocks"]
-    if f'"line": {line},' not in answer.stdout or "it blocks in pthread_cond_wait" not in answer.stdout:
+    does, why = ("runs", "it went on in code") if way == "runs" else ("blocks", "it blocks in pthread_cond_wait")
+    line = loom_process.number_lines.marks(INPUTS / "callers.c")[does]
+    if f'"line": {line},' not in answer.stdout or why not in answer.stdout:
         if way != "in handler":
             raise Failed(f"{way}: the report does not say where: {answer}")
     # By library, it compares once.

@@ -3,7 +3,7 @@
 use super::client::Answer;
 use super::engine::Engine;
 use super::images::Images;
-use super::places::{self, Place};
+use super::places::{self, Place, PlaceKind};
 use super::{print, print_json, Format};
 use crate::failure::{Failure, FOUND};
 use crate::say::say;
@@ -115,6 +115,24 @@ fn in_words(change: Change, pid: u32, outcome: &Outcome, threads: &[ThreadAt], p
     text
 }
 
+/// What to do if a thread does not leave a region.
+const LEAVE_IT: &str = "try again under less load, choose a smaller region, or, for an order in a pool of threads, name the request's \
+                        function: `thread FUNCTION`";
+
+/// What is known of a place, by [`ThreadAt::in_the_way`].
+fn inside(in_the_way: u32) -> &'static str {
+    match in_the_way {
+        wire::IN_THE_WAY_BY_CALLER => {
+            "in code that what the filter is about calls, and a function of that is on the thread's stack"
+        }
+        wire::IN_THE_WAY_OF_UNKNOWN => {
+            "in code that what the filter is about calls; who called it here is not known, since the thread's stack cannot be \
+             looked at, so it counts as inside"
+        }
+        _ => "in code of what the filter is about, or that can only be left through it",
+    }
+}
+
 /// Why a thread stands in the way, and what can be done about it.
 fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
     let (why, advice) = match thread.state {
@@ -123,28 +141,25 @@ fn reason(thread: &ThreadAt, place: &Place) -> (String, String) {
             "try again when it has come back, or end the region before the call",
         ),
         wire::AT_CALL => {
-            let why = match thread.in_the_way {
-                wire::IN_THE_WAY_BY_CALLER => "in code that what the filter is about calls, and a function of that is on the thread's stack",
-                wire::IN_THE_WAY_OF_UNKNOWN => {
-                    "in code that what the filter is about calls; who called it here is not known, since the thread's stack cannot be \
-                     looked at, so it counts as inside"
-                }
-                _ => "in code of what the filter is about, or that can only be left through it",
-            };
-            let why = format!("it blocks in {}, {why}. It did not come back in time", place.callee);
+            let inside = inside(thread.in_the_way);
+            let why = format!("it blocks in {}, {inside}. It did not come back in time", place.callee);
             let advice = "try again when it has come back, end the region before the call, choose a region that does not call \
                           that code, or, for an order in a pool of threads, name the request's function: `thread FUNCTION`";
             return (why, advice.to_owned());
         }
         wire::AT_CHECK => (
             "it goes round inside of what the filter is about and did not leave it in time",
-            "try again under less load, choose a smaller region, or, for an order in a pool of threads, name the \
-             request's function: `thread FUNCTION`",
+            LEAVE_IT,
         ),
         wire::AT_SLOT => (
             "it waits for the lock or semaphore of a filter that is installed, inside of what the new one is about",
             "remove the filter that it waits for first (`covsched loom ls` shows which has waits), or try again",
         ),
+        wire::AT_NOWHERE if place.kind != PlaceKind::Unknown => {
+            let inside = inside(thread.in_the_way);
+            let why = format!("when it was last seen, it went on {inside}. It did not come to a place where it may pause in time");
+            return (why, LEAVE_IT.to_owned());
+        }
         wire::AT_NOWHERE => (
             "it ran all the time without coming to a place where it can pause: a long computation without loops that \
              have checks, or code that was compiled without --loom and is not known to block",
@@ -212,6 +227,22 @@ mod tests {
         let why = |in_the_way| reason(&thread(wire::AT_CALL, 1, in_the_way), &place).0;
         assert!(why(wire::IN_THE_WAY_BY_CALLER).contains("is on the thread's stack"));
         assert!(why(wire::IN_THE_WAY_OF_UNKNOWN).contains("who called it here is not known"));
+    }
+
+    #[test]
+    fn a_thread_that_runs_is_told_by_where_it_went_on() {
+        let program = places::tests::program();
+        let thread = thread(wire::AT_NOWHERE, 1, wire::IN_THE_WAY_BY_CALLER);
+        let text = in_words(Change::Add, 9, &OUTCOME, &[thread], &program);
+        for part in [
+            "runs; it was last seen at a.c:4 in main\n",
+            "why: when it was last seen, it went on in code that",
+            "choose a smaller region",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let nowhere = reason(&ThreadAt { unit: 0, ..thread }, &Place::default()).0;
+        assert!(nowhere.contains("without coming to a place"), "{nowhere}");
     }
 
     #[test]

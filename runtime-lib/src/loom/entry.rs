@@ -10,7 +10,7 @@
 //! ```
 
 use super::members::{self, address_of, INTERRUPTED, OUTSIDE};
-use super::{protocol, words, GATE};
+use super::{protocol, words};
 use crate::sys;
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -164,7 +164,7 @@ unsafe extern "C" fn check(location: usize, _: usize, stack: usize) {
     member.forget_left(stack);
     // A handler may come here while the thread waits elsewhere.
     let before = member.waits.swap(wire::AT_CHECK, Ordering::Relaxed);
-    protocol::pause(&GATE, member, location);
+    member.with_stack(stack, || super::pause(member, location));
     member.waits.store(before, Ordering::Relaxed);
 }
 
@@ -172,7 +172,7 @@ unsafe extern "C" fn check(location: usize, _: usize, stack: usize) {
 unsafe extern "C" fn reacquire(location: usize, _: usize, stack: usize) {
     let Some(member) = members::known() else { return };
     member.forget_left(stack);
-    protocol::pause(&GATE, member, location);
+    member.with_stack(stack, || super::pause(member, location));
 }
 
 /// At a slot that filters have something for.
@@ -180,7 +180,7 @@ unsafe extern "C" fn slot(cell: usize, frame: *const u64, stack: usize) {
     let Some(member) = members::known() else { return };
     member.forget_left(stack);
     // SAFETY: a slot's cell and the values of its function's variables.
-    unsafe { super::slot::run(member, cell, frame, stack) };
+    member.with_stack(stack, || unsafe { super::slot::run(member, cell, frame, stack) });
 }
 
 /// Code outside calls an instrumented function.
@@ -212,7 +212,7 @@ unsafe fn begin(outer: *mut Outer, is_handler: bool) {
         location => location,
     };
     member.push_outer(from, outer as usize, is_handler);
-    protocol::reacquire(&GATE, member, from);
+    member.with_stack(outer as usize, || super::reacquire(member, from));
     if !is_handler {
         member.has_entered();
     }

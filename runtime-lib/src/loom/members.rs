@@ -19,8 +19,8 @@ use super::holdings::Holding;
 use super::objects::Object;
 use super::pile::{Entry, Pile};
 use super::protocol::{Finding, Member as _};
-use super::stack::{self, Frames};
-use super::{protocol, units, words};
+use super::stack::{self, Frames, Mark};
+use super::{look, protocol, units, words, GATE};
 use crate::lock::Lock;
 use crate::log::Own;
 use crate::{real, sys};
@@ -89,6 +89,14 @@ pub struct Member {
     /// How often it went on while others were asked to stay, and what an update found out about it: see [`protocol`].
     goings: AtomicU64,
     found: AtomicU64,
+    looked: AtomicU64,
+    /// Where it last went on in this round, with [`SAW_CALLER`] or [`LET_GO`]; 0: nowhere.
+    passed: AtomicUsize,
+    /// Where it last saw on its stack that it is inside, and in which round.
+    pub mark: Own<Mark>,
+    pub mark_round: Own<u64>,
+    /// While it is in the runtime at a place to pause: its stack, from there on. Handlers in between set it back.
+    pub stack: Own<usize>,
     /// It has just got something of a filter that is not among its holdings yet.
     pub takes: Own<bool>,
     /// What it holds of filters.
@@ -106,6 +114,10 @@ pub struct Member {
 // SAFETY: atomic, the thread's own, or under the registry's lock.
 unsafe impl Sync for Member {}
 
+/// In [`Member::passed`]: it saw on its stack who called. No address of a program's has these bits.
+const SAW_CALLER: usize = 1 << (usize::BITS - 1);
+/// In [`Member::passed`]: others may be waiting for something that it has.
+const LET_GO: usize = 1 << (usize::BITS - 2);
 /// "Has ended" in the thread's word.
 const ENDED: usize = 1;
 /// [`Member::slot_stack`]: above all stacks.
@@ -168,6 +180,7 @@ fn adopt() -> Option<&'static Member> {
     })
 }
 
+/// Runs `body` with signals blocked; keeps errno.
 fn undisturbed<R>(body: impl FnOnce() -> R) -> R {
     let errno = real::errno();
     let mask = sys::block_signals();
@@ -257,7 +270,7 @@ unsafe extern "C" fn round_of_destructors(value: *mut c_void) {
     }
     let mask = sys::block_signals();
     // It runs until it is off the list: what it holds is its own to give back.
-    protocol::reacquire(&super::GATE, member, address_of(&OUTSIDE));
+    protocol::reacquire(&GATE, member, address_of(&OUTSIDE));
     super::thread_ends(member);
     words::set_member(ENDED);
     words::at().store(AT_UNKNOWN, Ordering::Relaxed);
@@ -279,10 +292,12 @@ impl protocol::Member for Member {
         &self.found
     }
 
+    fn looked(&self) -> &AtomicU64 {
+        &self.looked
+    }
+
     fn must_stay(&self, location: usize, pending: u8) -> bool {
-        let for_update = pending & protocol::UPDATE != 0
-            && (self.is_safe(location) || self.is_found_outside())
-            && (pending & protocol::GO_ON == 0 || !self.may_hold(location));
+        let for_update = pending & protocol::UPDATE != 0 && self.must_stay_for_update(location, pending);
         for_update || (pending & protocol::ALONE != 0 && !super::alone::is_owner(self))
     }
 }
@@ -296,6 +311,12 @@ pub fn is_safe_location(location: usize) -> bool {
     unsafe { marks_at(location) & LOCATION_UNSAFE == 0 }
 }
 
+/// Whether it is not safe there, but for who called.
+pub fn depends_on_caller(location: usize) -> bool {
+    // SAFETY: as above.
+    location != AT_UNKNOWN && unsafe { marks_at(location) } & LOCATION_BY_CALLER != 0
+}
+
 /// # Safety
 /// A location byte.
 unsafe fn marks_at(location: usize) -> u8 {
@@ -306,6 +327,11 @@ unsafe fn marks_at(location: usize) -> u8 {
 impl Member {
     fn reset(&self) {
         self.found.store(protocol::NOTHING_FOUND, Ordering::Relaxed);
+        self.looked.store(protocol::NOTHING_FOUND, Ordering::Relaxed);
+        self.passed.store(0, Ordering::Relaxed);
+        self.mark.set(Mark::NOWHERE);
+        self.mark_round.set(0);
+        self.stack.set(0);
         self.tid.store(0, Ordering::Relaxed);
         self.born.store(0, Ordering::Relaxed);
         self.waits.store(wire::AT_CALL, Ordering::Relaxed);
@@ -367,9 +393,10 @@ impl Member {
         is_safe_location(location) && self.unsafe_outer().is_none() && self.unsafe_birth().is_none()
     }
 
-    /// Whether a look at its stack has shown that it may stay; to be asked after a look at its word.
+    /// Whether a look at its stack, the engine's or its own, has shown that it may stay; to be asked after a look at its word.
     pub fn is_found_outside(&self) -> bool {
-        self.finding() == Some(Finding::Outside) && self.unsafe_birth().is_none()
+        (self.finding() == Some(Finding::Outside) || protocol::has_seen_outside(self, look::round()))
+            && self.unsafe_birth().is_none()
     }
 
     /// Looks at its stack, if that matters. Whether it is released, and may stay.
@@ -378,19 +405,17 @@ impl Member {
             return false;
         }
         protocol::find_out(self, || {
-            let is_without = stack::is_without(self.tid(), self.outermost()?, frames)?;
+            let top = self.outermost(protocol::released_at(self)?)?;
+            let is_without = stack::is_without(self.tid(), top, frames)?;
             Some(if is_without { Finding::Outside } else { Finding::Inside })
         })
     }
 
-    /// Where its outermost function with loom was entered, on its one stack; `None` if there are others, or if it is at a place that is
-    /// not safe whoever called.
-    fn outermost(&self) -> Option<usize> {
-        let depends_on_caller = |at: usize| {
-            // SAFETY: a location byte.
-            is_safe_location(at) || unsafe { marks_at(at) } & LOCATION_BY_CALLER != 0
-        };
-        if !protocol::released_at(self).is_some_and(depends_on_caller) || self.unsafe_birth().is_some() {
+    /// Where its outermost function with loom was entered, on its one stack; `None` if there are others, or if `location`, where it
+    /// is, or one that it came from is not safe whoever called.
+    pub fn outermost(&self, location: usize) -> Option<usize> {
+        let may_be_safe = |at: usize| is_safe_location(at) || depends_on_caller(at);
+        if !may_be_safe(location) || self.unsafe_birth().is_some() {
             return None;
         }
         let mut top = usize::MAX;
@@ -400,12 +425,53 @@ impl Member {
             if entry.is_empty() || entry.address & ON_ALTERNATE_STACK != 0 || !is_deeper {
                 return None;
             }
-            if !depends_on_caller(entry.at) {
+            if !may_be_safe(entry.at) {
                 return None;
             }
             top = entry.address;
         }
         (self.outers.len() > 0).then(|| self.outers.get(0).address)
+    }
+
+    fn must_stay_for_update(&self, location: usize, pending: u8) -> bool {
+        let goes_on = pending & protocol::GO_ON != 0 && self.may_hold(location);
+        let seen = match () {
+            () if self.is_safe(location) || self.is_found_outside() => Some(Finding::Outside),
+            // Whatever it saw, it would go on, and others wait for it.
+            () if goes_on => self.has_mark().then_some(Finding::Inside),
+            () => self.sees(location),
+        };
+        let passed = match seen {
+            Some(Finding::Outside) if !goes_on => return true,
+            Some(Finding::Inside) => location | SAW_CALLER,
+            _ if goes_on => location | LET_GO,
+            _ => location,
+        };
+        self.passed.store(passed, Ordering::Relaxed);
+        false
+    }
+
+    /// Whether it runs only because others may be waiting for something that it has, as far as is known.
+    pub fn is_let_go(&self) -> bool {
+        self.passed.load(Ordering::Relaxed) & LET_GO != 0 && protocol::released_at(self).is_none()
+    }
+
+    /// Where it is unsafe to stay if `location` is where it is: there, or where it came from.
+    pub fn unsafe_from(&self, location: usize) -> Option<usize> {
+        if is_safe_location(location) {
+            self.unsafe_outer()
+        } else {
+            Some(location)
+        }
+    }
+
+    /// Runs `body`, in which it may pause; its stack is at `stack` meanwhile.
+    pub fn with_stack<R>(&self, stack: usize, body: impl FnOnce() -> R) -> R {
+        let before = self.stack.get();
+        self.stack.set(stack);
+        let result = body();
+        self.stack.set(before);
+        result
     }
 
     /// Whether others may be waiting for something that it has.
@@ -528,7 +594,10 @@ pub fn is_outside(member: &'static Member) -> bool {
 
 /// Before threads are asked to stay: nothing is known of any of them.
 pub fn forget_findings() {
-    for_each(|member| member.found.store(protocol::NOTHING_FOUND, Ordering::Release));
+    for_each(|member| {
+        member.found.store(protocol::NOTHING_FOUND, Ordering::Release);
+        member.passed.store(0, Ordering::Relaxed);
+    });
 }
 
 /// How many.
@@ -574,41 +643,54 @@ pub fn after_fork_in_child() {
     }
 }
 
-/// What the engine answers for a thread: see [`wire::ThreadAt`].
+/// What the engine answers for a thread: see [`wire::ThreadAt`]. In a round, or where no unit can go.
 pub fn describe(member: &Member) -> wire::ThreadAt {
     let at = protocol::released_at(member);
     let is_inside = !member.outers_are_empty();
     let birth = member.unsafe_birth().filter(|_| at.is_some());
-    let blocking = at
-        .filter(|_| !member.is_found_outside())
-        .and_then(|at| if is_safe_location(at) { member.unsafe_outer() } else { Some(at) })
-        .or(birth);
-    let location = blocking.or(at).unwrap_or(AT_UNKNOWN);
+    let passed = if at.is_none() { member.passed() } else { None };
+    let unsafe_at =
+        at.filter(|_| !member.is_found_outside()).or(passed).and_then(|at| member.unsafe_from(at));
+    let location = unsafe_at.or(birth).or(at).or(passed).unwrap_or(AT_UNKNOWN);
     let found = units::locate(location);
     let state = match at {
         _ if location == address_of(&INTERRUPTED) => wire::AT_HANDLER,
         None if member.unsafe_outer() == Some(address_of(&INTERRUPTED)) => wire::AT_HANDLER,
         None => wire::AT_NOWHERE,
-        Some(_) if birth.is_some() && blocking == birth => wire::AT_BIRTH,
+        Some(_) if birth.is_some() && unsafe_at.is_none() => wire::AT_BIRTH,
         Some(_) if found.is_none() && !is_inside => wire::AT_OUTSIDE,
         Some(_) => member.waits.load(Ordering::Relaxed),
     };
-    let (unit, location) = found.unwrap_or((0, 0));
-    // SAFETY: a location byte.
-    let by_caller = |at: usize| unsafe { marks_at(at) } & LOCATION_BY_CALLER != 0;
-    let in_the_way = match blocking {
-        None if at.is_some() => wire::NOT_IN_THE_WAY,
-        Some(at) if blocking != birth && by_caller(at) => match member.finding() {
-            Some(_) => wire::IN_THE_WAY_BY_CALLER,
-            None => wire::IN_THE_WAY_OF_UNKNOWN,
-        },
+    let in_the_way = match unsafe_at {
+        _ if member.is_still_let_go() => wire::NOT_IN_THE_WAY,
+        Some(at) if depends_on_caller(at) && member.saw_caller() => wire::IN_THE_WAY_BY_CALLER,
+        Some(at) if depends_on_caller(at) => wire::IN_THE_WAY_OF_UNKNOWN,
+        None if at.is_some() && birth.is_none() => wire::NOT_IN_THE_WAY,
         _ => wire::IN_THE_WAY,
     };
+    let (unit, location) = found.unwrap_or((0, 0));
     wire::ThreadAt { unit, location, thread: member.tid(), state, in_the_way }
 }
 
 impl Member {
     fn outers_are_empty(&self) -> bool {
         (0..self.outers.len()).all(|index| self.outers.get(index).at == AT_UNKNOWN)
+    }
+
+    /// Where it last went on while it is asked to stay, in code that is there.
+    fn passed(&self) -> Option<usize> {
+        let at = self.passed.load(Ordering::Relaxed) & !(SAW_CALLER | LET_GO);
+        let is_asked = words::PENDING.load(Ordering::Relaxed) & protocol::UPDATE != 0;
+        (is_asked && units::locate(at).is_some()).then_some(at)
+    }
+
+    /// Whether somebody saw who called it, where it is or went on.
+    fn saw_caller(&self) -> bool {
+        let passed = self.passed.load(Ordering::Relaxed) & SAW_CALLER != 0;
+        passed || self.finding().is_some() || self.own_finding(look::round()).is_some()
+    }
+
+    fn is_still_let_go(&self) -> bool {
+        words::PENDING.load(Ordering::Relaxed) & protocol::GO_ON != 0 && self.is_let_go()
     }
 }

@@ -3,7 +3,7 @@
 //! - [`words`], [`entry`]: the symbols that instrumented code uses
 //! - [`protocol`]: pause and re-acquire; [`members`]: the threads; [`birth`]: those to come; [`units`]: what was compiled with loom
 //! - [`slot`]: what filters do there: [`objects`] ([`latch`], [`fraction`], [`heir`]), [`holdings`], [`alone`], [`wait`], [`expression`]
-//! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both; [`stack`]: who called
+//! - [`filter`]: a plan that was checked; [`update`]: evacuation and the change; [`block`]: memory of both; [`stack`], [`look`]: who called
 //! - [`engine`]: the thread that does it; [`clients`], [`requests`], [`net`]: its socket
 //! - [`settings`], [`switches`], [`fork`], [`pile`], [`report`]
 //!
@@ -30,6 +30,7 @@ mod holdings;
 mod latch;
 #[cfg(test)]
 mod latch_tests;
+mod look;
 mod members;
 mod net;
 mod objects;
@@ -54,6 +55,7 @@ mod sync {
 use crate::lock::Lock;
 use crate::log::Own;
 use crate::options::LoomOptions;
+use crate::sys::SignalMask;
 use crate::{meta, sys};
 use core::ffi::{c_char, c_void, CStr};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU8, Ordering};
@@ -94,6 +96,52 @@ impl protocol::Shared for Gate {
 
     fn barrier(&self) {
         barrier();
+    }
+}
+
+/// [`GATE`] for a thread that pauses: signals are blocked but while it sleeps. While it looks at its stack, and until its word says
+/// where it is, no handler may run instrumented code: one without loom may come to it without being seen.
+struct Quiet(SignalMask);
+
+impl protocol::Shared for Quiet {
+    fn pending(&self) -> &AtomicU8 {
+        GATE.pending()
+    }
+
+    fn generation(&self) -> &AtomicU32 {
+        GATE.generation()
+    }
+
+    fn sleep(&self, generation: u32) {
+        sys::restore_signals(self.0);
+        GATE.sleep(generation);
+        sys::block_signals();
+    }
+
+    fn wake(&self) {
+        GATE.wake();
+    }
+
+    fn barrier(&self) {
+        GATE.barrier();
+    }
+}
+
+/// [`protocol::pause`], quietly.
+fn pause(member: &Member, location: usize) {
+    let quiet = Quiet(sys::block_signals());
+    protocol::pause(&quiet, member, location);
+    sys::restore_signals(quiet.0);
+}
+
+/// [`protocol::reacquire`], quietly if it is likely to pause.
+fn reacquire(member: &Member, location: usize) {
+    if words::PENDING.load(Ordering::Relaxed) & protocol::PAUSE != 0 {
+        let quiet = Quiet(sys::block_signals());
+        protocol::reacquire(&quiet, member, location);
+        sys::restore_signals(quiet.0);
+    } else if protocol::comes_back(&GATE, member) {
+        pause(member, location);
     }
 }
 

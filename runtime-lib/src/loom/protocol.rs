@@ -15,6 +15,10 @@
 //! stay go on at all while an update is under way. The updater publishes what it found before it looks at the word for the last
 //! time (Dekker again), so that a thread which is still released then sees it when it comes back, and stays.
 //!
+//! A thread that comes to a place where it might stay, and whose location does not say whether it may, finds that out about itself
+//! ([`look`]), before its word says where it is, or while it says so. So an updater reads the word once more behind what a thread found: it
+//! may have read it the first time before the thread came back from elsewhere.
+//!
 //! A thread that waits reads the generation before it looks at what it waits for, and sleeps only while the generation is
 //! still that. So whoever changes something it looks at, then bumps the generation ([`Shared::change`]), reaches it.
 
@@ -75,6 +79,8 @@ pub trait Member {
     fn goings(&self) -> &AtomicU64;
     /// What was found out about it: [`Finding`]; only the updater changes this.
     fn found(&self) -> &AtomicU64;
+    /// What it found out about itself, and the round; only the thread changes this.
+    fn looked(&self) -> &AtomicU64;
 
     /// It goes on: whatever was found out about where it is does not hold any more.
     fn goes_on(&self) {
@@ -86,22 +92,45 @@ pub trait Member {
     /// came after.
     fn finding(&self) -> Option<Finding> {
         let goings = self.goings().load(Ordering::Acquire);
-        let found = self.found().load(Ordering::Acquire);
-        (found >> 2 == goings & (u64::MAX >> 2)).then_some(match found & 3 {
-            1 => Finding::Outside,
-            2 => Finding::Inside,
-            _ => return None,
-        })
+        Finding::of(self.found().load(Ordering::Acquire), goings)
+    }
+
+    /// What it found out about itself in this round and still holds; as with [`Member::finding`].
+    fn own_finding(&self, round: u64) -> Option<Finding> {
+        let key = key_of(self.goings().load(Ordering::Acquire), round);
+        Finding::of(self.looked().load(Ordering::Acquire), key)
     }
 }
 
-/// What [`find_out`] finds.
+/// Goings in a round.
+fn key_of(goings: u64, round: u64) -> u64 {
+    round << 32 | goings & u64::from(u32::MAX)
+}
+
+/// What [`find_out`] and [`look`] find.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Finding {
     /// It may stay wherever it comes back to.
     Outside,
     /// It may not.
     Inside,
+}
+
+impl Finding {
+    /// A word with this, which says for how long it holds.
+    fn word(self, key: u64) -> u64 {
+        key << 2 | if self == Finding::Outside { 1 } else { 2 }
+    }
+
+    /// What a word has for `key`.
+    fn of(word: u64, key: u64) -> Option<Finding> {
+        match word & 3 {
+            _ if word >> 2 != key & (u64::MAX >> 2) => None,
+            1 => Some(Finding::Outside),
+            2 => Some(Finding::Inside),
+            _ => None,
+        }
+    }
 }
 
 /// Nothing was found out. To be forgotten before each request.
@@ -115,10 +144,32 @@ pub fn find_out(member: &impl Member, look: impl FnOnce() -> Option<Finding>) ->
         return false;
     }
     let Some(finding) = look() else { return false };
-    let kind = if finding == Finding::Outside { 1 } else { 2 };
-    member.found().store(goings << 2 | kind, Ordering::Release);
+    member.found().store(finding.word(goings), Ordering::Release);
     fence(Ordering::SeqCst);
     released_at(member).is_some() && member.finding() == Some(Finding::Outside)
+}
+
+/// The calling thread, which has just come to a place or has stayed there, finds out whether it may stay: `see` tells what is true until
+/// it goes on, or nothing. No handler may run instrumented code between this and its word. The updater counts rounds, each before its
+/// request: what was found in another one, for another update maybe, does not hold.
+pub fn look(
+    rounds: &AtomicU64,
+    member: &impl Member,
+    see: impl FnOnce() -> Option<Finding>,
+) -> Option<Finding> {
+    let round = rounds.load(Ordering::Acquire);
+    if member.own_finding(round).is_none() {
+        let goings = member.goings().load(Ordering::Relaxed);
+        let finding = see()?;
+        member.looked().store(finding.word(key_of(goings, round)), Ordering::Release);
+    }
+    member.own_finding(round)
+}
+
+/// Whether a thread is released, and saw that it may stay; to be asked after a look at its word.
+pub fn has_seen_outside(member: &impl Member, round: u64) -> bool {
+    let has_seen = || member.own_finding(round) == Some(Finding::Outside);
+    has_seen() && released_at(member).is_some() && has_seen()
 }
 
 /// The thread is running, and stays here for as long as it must. It is released meanwhile.
@@ -144,11 +195,16 @@ pub fn pause(shared: &impl Shared, member: &impl Member, location: usize) {
 
 /// The thread has been released at `location`, and wants to run.
 pub fn reacquire(shared: &impl Shared, member: &impl Member, location: usize) {
-    member.at().store(RUNNING, Ordering::Relaxed);
-    fence(Ordering::SeqCst);
-    if shared.pending().load(Ordering::Acquire) & PAUSE != 0 {
+    if comes_back(shared, member) {
         pause(shared, member, location);
     }
+}
+
+/// Its first half: it runs; whether it is to [`pause`] where it was released.
+pub fn comes_back(shared: &impl Shared, member: &impl Member) -> bool {
+    member.at().store(RUNNING, Ordering::Relaxed);
+    fence(Ordering::SeqCst);
+    shared.pending().load(Ordering::Acquire) & PAUSE != 0
 }
 
 /// The thread is released: what it did before is seen by an updater that sees this.

@@ -112,11 +112,11 @@ fn add(installed: &mut Installed, plan: &[u8], instead_of: Option<u32>) -> Resul
             Ok(Change { filter: id, tries: outcome.tries, is_done: true, in_the_way })
         }
         Ok(outcome) => {
-            filter.discard();
+            installed.drop_refused(filter);
             Ok(Change { filter: instead_of.unwrap_or(0), tries: outcome.tries, is_done: false, in_the_way })
         }
         Err(text) => {
-            filter.discard();
+            installed.drop_refused(filter);
             Err(text)
         }
     }

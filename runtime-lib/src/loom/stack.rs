@@ -1,4 +1,4 @@
-//! Who called: a look at the stack of a thread that is released in a call that may block.
+//! Who called: a look at the stack of a thread that is released in a call that may block, or at the calling thread's own.
 //!
 //! Where the kernel says that its stack pointer is, to where it entered its outermost function with loom, are the return addresses
 //! of all its active functions with loom. A word in there that points into one of a filter's [`Frames`] may be one of them, or may be
@@ -14,6 +14,8 @@ use core::ops::RangeInclusive;
 
 /// More is not looked at.
 const LARGEST: usize = 64 << 20;
+/// Of a thread's own stack, since it may look often.
+pub const LARGEST_OWN: usize = 256 << 10;
 
 /// Code in whose frames a thread is inside: addresses, sorted by their start, apart from each other.
 #[derive(Clone, Copy)]
@@ -56,26 +58,67 @@ pub fn is_without(thread: u32, top: usize, frames: Frames<'_>) -> Option<bool> {
     }
     let pointer = stack_pointer(thread)?;
     let restorers = Restorers::find()?;
-    scan(pointer..=top, |word| frames.contain(word) || restorers.contain(word))
+    let is_meant = |word| frames.contain(word) || restorers.contain(word);
+    let mark = scan(pointer..=top, &mut [0; 512], is_meant)?;
+    Some(mark.is_none())
 }
 
-/// Whether no word from the start of a range of the process's memory to its end is as `is_meant` says; `None` if it cannot be read.
-fn scan(range: RangeInclusive<usize>, mut is_meant: impl FnMut(usize) -> bool) -> Option<bool> {
+/// A word on a stack by which its thread counts as inside.
+#[derive(Clone, Copy)]
+pub struct Mark {
+    /// Its address.
+    pub at: usize,
+    word: usize,
+}
+
+impl Mark {
+    /// None: there is no memory.
+    pub const NOWHERE: Mark = Mark { at: 0, word: 0 };
+
+    /// Whether it is still where it was found.
+    pub fn is_there(self) -> bool {
+        let mut word = [0];
+        sys::read_words(self.at, &mut word).is_ok() && word[0] == self.word
+    }
+}
+
+/// What [`is_without`] says of a blocked thread, of the calling one, whose stack begins at `pointer`: a mark, or that there is none;
+/// `None` if that cannot be told.
+pub fn find_between(pointer: usize, top: usize, frames: Frames<'_>) -> Option<Option<Mark>> {
+    if !cfg!(target_arch = "x86_64") || top.saturating_sub(pointer) > LARGEST_OWN {
+        return None;
+    }
+    // On a stack of the program's, which may be small.
+    let mut words = [0; 128];
+    if let Some(mark) = scan(pointer..=top, &mut words, |word| frames.contain(word))? {
+        return Some(Some(mark));
+    }
+    // This takes longest, and is left for when the thread would stay.
+    let restorers = Restorers::find()?;
+    scan(pointer..=top, &mut words, |word| restorers.contain(word))
+}
+
+/// The first word from the start of a range of the process's memory to its end that is as `is_meant` says, if there is one; `None` if it
+/// cannot be read. `words` is room for a part of them.
+fn scan(
+    range: RangeInclusive<usize>,
+    words: &mut [usize],
+    mut is_meant: impl FnMut(usize) -> bool,
+) -> Option<Option<Mark>> {
     const WORD: usize = size_of::<usize>();
     let (mut at, end) = (range.start().next_multiple_of(WORD), *range.end());
     if at >= end || end - at > LARGEST {
         return None;
     }
-    let mut words = [0usize; 512];
     while at < end {
         let count = words.len().min((end - at).div_ceil(WORD));
         sys::read_words(at, &mut words[..count]).ok()?;
-        if words[..count].iter().any(|&word| is_meant(word)) {
-            return Some(false);
+        if let Some(index) = words[..count].iter().position(|&word| is_meant(word)) {
+            return Some(Some(Mark { at: at + index * WORD, word: words[index] }));
         }
         at += count * WORD;
     }
-    Some(true)
+    Some(None)
 }
 
 /// The stack pointer of a thread of this process that is blocked; `None` if it is not.
@@ -179,13 +222,20 @@ mod tests {
     fn words_are_found_up_to_the_end_and_no_further() {
         let words: [usize; 2000] = core::array::from_fn(|index| index);
         let (first, behind) = (words.as_ptr() as usize, words.as_ptr_range().end as usize);
-        assert_eq!(scan(first..=behind, |word| word == 1999), Some(false));
-        assert_eq!(scan(first..=behind, |word| word == 2000), Some(true));
-        assert_eq!(scan(first + 8..=behind, |word| word == 0), Some(true));
-        assert_eq!(scan(first..=behind - 8, |word| word == 1999), Some(true));
-        assert_eq!(scan(behind..=first, |_| true), None);
-        assert_eq!(scan(16..=4096, |_| false), None, "not there");
-        assert_eq!(scan(first..=first + LARGEST + 8, |_| false), None, "too large");
+        let found = |range, value| {
+            let mark = scan(range, &mut [0; 128], |word| word == value)?;
+            mark.inspect(|mark| assert!(mark.is_there() && mark.at == first + 8 * value));
+            Some(mark.is_some())
+        };
+        assert_eq!(found(first..=behind, 1999), Some(true));
+        assert_eq!(found(first..=behind, 2000), Some(false));
+        assert_eq!(found(first + 8..=behind, 0), Some(false));
+        assert_eq!(found(first..=behind - 8, 1999), Some(false));
+        assert_eq!(found(behind..=first, 5), None);
+        assert_eq!(found(16..=4096, 5), None, "not there");
+        assert_eq!(found(first..=first + LARGEST + 8, 5), None, "too large");
+        assert!(!Mark::NOWHERE.is_there());
+        assert!(!Mark { at: first, word: 1 }.is_there());
     }
 
     #[test]
@@ -221,6 +271,21 @@ mod tests {
         assert_eq!(is_without(thread, 4096, Frames(&[])), None);
         drop(send);
         blocked.join().unwrap();
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn a_thread_sees_who_called_it() {
+        let mark = core::hint::black_box([0x1234_5678usize, 0]);
+        let first = mark.as_ptr() as usize;
+        let (top, deep) = (first + size_of_val(&mark), first - LARGEST_OWN - 8);
+        let found = |first, top, frames: &[(usize, usize)]| {
+            find_between(first, top, Frames(frames)).map(|mark| mark.map(|mark| mark.at))
+        };
+        assert_eq!(found(first, top, &[(0x1234_5678, 0x1234_5678)]), Some(Some(first)));
+        assert_eq!(found(first, top, &[(0x1234_5679, 0x1234_5680)]), Some(None));
+        assert_eq!(found(deep, top, &[]), None, "too deep");
+        assert_eq!(found(top, first, &[]), None, "another stack");
     }
 
     #[test]

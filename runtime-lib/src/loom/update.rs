@@ -4,7 +4,7 @@
 //! cells and switches change; if that takes too long, all go on for a while, and the next round has more time. A thread in a
 //! call that may block counts as paused there; one that runs on unsafe ground goes on until that ends. Where who called decides what is
 //! unsafe, the stack of a thread that blocks is looked at ([`stack`](super::stack)), once for each time that it blocks, and only if it
-//! would be in the way.
+//! would be in the way; one that runs looks at its own ([`look`]) where it might pause.
 //!
 //! # Locks
 //! A thread that paused with a lock of the program, or of a filter, keeps those out who want it, and they may have to get on first.
@@ -22,7 +22,7 @@ use super::filter::{Filter, BROKEN, GONE};
 use super::members::{self, Member};
 use super::protocol::{self, Shared};
 use super::slot::{Entry, List};
-use super::{alone, holdings, units, with_control, words, GATE, SETTINGS};
+use super::{alone, holdings, look, units, with_control, words, GATE, SETTINGS};
 use crate::lock::Lock;
 use crate::sys;
 use core::mem::size_of;
@@ -245,6 +245,13 @@ impl Installed {
         self.all().find(|filter| filter.state() == BROKEN && !filter.is_expelled.load(Ordering::Relaxed))
     }
 
+    /// A filter was not installed. Threads may be looking at their stacks for it.
+    pub fn drop_refused(&mut self, filter: &'static Filter) {
+        ROUND.acquire();
+        filter.blocks(|block| self.retired.add(block));
+        ROUND.release();
+    }
+
     /// Forgets a filter that broke and was taken out.
     pub fn drop_report(&mut self, filter: &'static Filter) {
         ROUND.acquire();
@@ -390,6 +397,8 @@ const MILLISECOND: u64 = 1_000_000;
 const ROUND_TIME: (u64, u64) = (50 * MILLISECOND, 200 * MILLISECOND);
 /// How long nothing may get better before those who may hold a lock go on, and then before they stay again; twice as long each time.
 const STALL_TIME: (u64, u64) = (MILLISECOND, 8 * MILLISECOND);
+/// The former, where nobody in the way blocks.
+const RUNNING_TIME: u64 = 20 * MILLISECOND;
 /// How long threads run between rounds, at most: threads in step must not be so each time.
 const BETWEEN: (u64, u64) = (MILLISECOND, 20 * MILLISECOND);
 
@@ -404,12 +413,13 @@ impl Evacuation<'_> {
             tries += 1;
             ROUND.acquire();
             if self.added.is_some_and(|added| !added.is_active()) {
-                self.mark(false);
+                self.finish();
                 ROUND.release();
                 break false;
             }
             self.mark(true);
             members::forget_findings();
+            look::begin(self.added);
             with_control(|| {
                 units::set_waiting(true);
                 GATE.request(protocol::UPDATE, 0);
@@ -419,7 +429,7 @@ impl Evacuation<'_> {
             let is_last = tries >= SETTINGS.tries() || waited > SETTINGS.patience();
             if is_empty {
                 update();
-                self.mark(false);
+                self.finish();
                 resume();
                 break true;
             }
@@ -431,7 +441,7 @@ impl Evacuation<'_> {
                         self.in_the_way.add(described);
                     }
                 });
-                self.mark(false);
+                self.finish();
             }
             resume();
             if is_last {
@@ -460,12 +470,18 @@ impl Evacuation<'_> {
         }
     }
 
+    /// After the last round.
+    fn finish(&self) {
+        look::end();
+        self.mark(false);
+    }
+
     /// Whether all threads came to be at safe places in time.
     fn wait_until_empty(&self, limit: u64) -> bool {
         let end = sys::monotonic_nanoseconds() + limit;
         let (mut stall, mut goes_on) = (STALL_TIME, false);
         loop {
-            let is_empty = self.watch(if goes_on { stall.1 } else { stall.0 }, limit);
+            let is_empty = self.watch(goes_on, if goes_on { stall.1 } else { stall.0 }, limit);
             if is_empty && !goes_on {
                 return true;
             }
@@ -483,17 +499,25 @@ impl Evacuation<'_> {
     }
 
     /// Waits until nobody is in the way, or nothing has changed for the better for so long: threads that only need a
-    /// processor would not get it any sooner if all went on.
-    fn watch(&self, stall: u64, limit: u64) -> bool {
+    /// processor would not get it any sooner if all went on. Without a thread that blocks in the way, nobody waits for a lock, unless
+    /// by going round, so that takes longer. With `goes_on`, those who were let go are not waited for, and it is enough if nobody
+    /// blocks any more: all who are let go may come back to where they were in the way.
+    fn watch(&self, goes_on: bool, stall: u64, limit: u64) -> bool {
         const MOST_LIMITS: u64 = 5;
         let begun = sys::monotonic_nanoseconds();
-        let (mut end, mut fewest, mut looks) = (begun + stall, usize::MAX, 0);
+        let (mut end, mut fewest, mut looks, mut was_blocked) = (begun + stall, usize::MAX, 0, false);
         loop {
-            let mut in_the_way = 0;
-            members::for_each(|member| in_the_way += usize::from(!self.is_out_of_the_way(member)));
-            if in_the_way == 0 {
+            let (mut in_the_way, mut blocked) = (0, 0);
+            members::for_each(|member| {
+                if !(goes_on && member.is_let_go() || self.is_out_of_the_way(member)) {
+                    in_the_way += 1;
+                    blocked += usize::from(protocol::released_at(member).is_some());
+                }
+            });
+            if in_the_way == 0 || (goes_on && was_blocked && blocked == 0) {
                 return true;
             }
+            was_blocked |= blocked > 0;
             looks += 1;
             super::wait_a_little(looks);
             if in_the_way < fewest || looks % 8 == 0 {
@@ -502,7 +526,7 @@ impl Evacuation<'_> {
                     fewest = in_the_way;
                     end = (now + stall).min(begun + MOST_LIMITS * limit);
                 }
-                if now > end {
+                if now > end && (goes_on || blocked > 0 || now > begun + RUNNING_TIME) {
                     return false;
                 }
             }

@@ -10,7 +10,7 @@ use super::filter::Filter;
 use super::heir::{Claim, Claimant};
 use super::latch::{Sleeper, Wake};
 use super::members::Member;
-use super::{protocol, GATE};
+use super::protocol;
 use crate::sys;
 use core::sync::atomic::{AtomicU32, Ordering};
 use covsched_core::loom::wire;
@@ -114,7 +114,7 @@ impl<'a> Wait<'a> {
     /// The thread runs again. `has_it`: it has got what it waited for, and should use it and give it back.
     pub fn end(self, has_it: bool) {
         self.member.takes.set(has_it);
-        protocol::reacquire(&GATE, self.member, self.location);
+        super::reacquire(self.member, self.location);
         self.member.takes.set(false);
         self.member.waits.store(self.before, Ordering::Relaxed);
     }

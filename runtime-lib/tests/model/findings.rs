@@ -2,7 +2,7 @@
 
 use crate::protocol::{self, Finding, Shared, FENCES, GO_ON, UPDATE};
 use crate::sync::Ordering;
-use crate::{come_back, model, request, resume, Worker, World, BY_CALLER, HOLDING};
+use crate::{come_back, model, request, resume, Worker, World, BY_CALLER, HOLDING, SAFE};
 use loom::sync::Arc;
 use loom::thread;
 
@@ -85,4 +85,74 @@ fn who_was_found_outside_and_let_go_is_looked_at_again() {
         finish_update(&world, &worker);
         thread.join().unwrap();
     });
+}
+
+/// A thread that never blocks runs in a helper that a region calls too: inside of it, then outside. It has a check in there.
+fn runs_in_a_shared_helper(world: &World, worker: &Worker) {
+    come_back(world, worker, BY_CALLER);
+    let before = world.read();
+    worker.is_called_from_region.store(1, Ordering::Relaxed);
+    protocol::pause(world, worker, BY_CALLER);
+    assert_eq!(world.read(), before, "the update came in the middle of the region");
+    worker.is_called_from_region.store(0, Ordering::Relaxed);
+    protocol::pause(world, worker, BY_CALLER);
+    world.read();
+}
+
+/// As the engine waits for threads that run: without a look at their stacks.
+fn wait_and_write(world: &World, worker: &Worker) {
+    while !(protocol::released_at(worker).is_some_and(|at| worker.is_safe(at)) || worker.is_found_outside()) {
+        thread::yield_now();
+    }
+    world.write();
+    resume(world, UPDATE);
+}
+
+#[test]
+fn who_sees_that_nothing_called_it_stays() {
+    for (mode, preemptions) in [(0, 3), (FENCES, 3)] {
+        model(preemptions, move || {
+            let world = Arc::new(World::new(mode));
+            let worker = Arc::new(Worker::looking(&world, BY_CALLER));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    runs_in_a_shared_helper(&world, &worker);
+                    protocol::release(&*worker, SAFE);
+                }
+            });
+            request(&world, UPDATE);
+            wait_and_write(&world, &worker);
+            thread.join().unwrap();
+            assert_eq!(world.read(), 1);
+        });
+    }
+}
+
+#[test]
+fn what_a_thread_saw_in_one_round_does_not_count_in_the_next() {
+    for mode in [0, FENCES] {
+        model(2, move || {
+            let world = Arc::new(World::new(mode));
+            let worker = Arc::new(Worker::looking(&world, BY_CALLER));
+            let thread = thread::spawn({
+                let (world, worker) = (world.clone(), worker.clone());
+                move || {
+                    // For the first update nobody is inside; for the second one it is, all the time.
+                    come_back(&world, &worker, BY_CALLER);
+                    world.read();
+                    protocol::pause(&*world, &*worker, BY_CALLER);
+                    assert!(world.read() <= 1, "the second update came in the middle of its region");
+                    protocol::release(&*worker, SAFE);
+                }
+            });
+            request(&world, UPDATE);
+            wait_and_write(&world, &worker);
+            worker.is_called_from_region.store(1, Ordering::Relaxed);
+            request(&world, UPDATE);
+            wait_and_write(&world, &worker);
+            thread.join().unwrap();
+            assert_eq!(world.read(), 2);
+        });
+    }
 }

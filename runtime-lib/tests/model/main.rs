@@ -68,6 +68,7 @@ struct World {
     /// A function's, but for "slow".
     byte: AtomicU8,
     generation: AtomicU32,
+    rounds: Arc<AtomicU64>,
     futex: Futex,
     /// What an update changes and running threads read.
     code: UnsafeCell<u32>,
@@ -79,6 +80,7 @@ impl World {
             pending: AtomicU8::new(mode),
             byte: AtomicU8::new(if mode & FENCES != 0 { SWITCH_FENCES } else { 0 }),
             generation: AtomicU32::new(0),
+            rounds: Arc::new(AtomicU64::new(0)),
             futex: Futex::new(),
             code: UnsafeCell::new(0),
         }
@@ -122,6 +124,9 @@ struct Worker {
     is_called_from_region: AtomicUsize,
     goings: AtomicU64,
     found: AtomicU64,
+    looked: AtomicU64,
+    /// The world's, if it looks who called by itself.
+    rounds: Option<Arc<AtomicU64>>,
 }
 
 impl Worker {
@@ -137,7 +142,26 @@ impl Worker {
             is_called_from_region: AtomicUsize::new(0),
             goings: AtomicU64::new(0),
             found: AtomicU64::new(protocol::NOTHING_FOUND),
+            looked: AtomicU64::new(protocol::NOTHING_FOUND),
+            rounds: None,
         }
+    }
+
+    fn looking(world: &World, location: usize) -> Self {
+        Worker { rounds: Some(world.rounds.clone()), ..Worker::at(location) }
+    }
+
+    /// What its stack says.
+    fn see(&self) -> Finding {
+        match self.is_called_from_region.load(Ordering::Relaxed) {
+            0 => Finding::Outside,
+            _ => Finding::Inside,
+        }
+    }
+
+    fn sees_outside(&self, location: usize) -> bool {
+        let Some(rounds) = &self.rounds else { return false };
+        location == BY_CALLER && protocol::look(rounds, self, || Some(self.see())) == Some(Finding::Outside)
     }
 
     fn is_safe(&self, location: usize) -> bool {
@@ -145,7 +169,8 @@ impl Worker {
     }
 
     fn is_found_outside(&self) -> bool {
-        self.finding() == Some(Finding::Outside)
+        let seen = |rounds: &Arc<AtomicU64>| protocol::has_seen_outside(self, rounds.load(Ordering::Acquire));
+        self.finding() == Some(Finding::Outside) || self.rounds.as_ref().is_some_and(seen)
     }
 
     /// As the engine does it: the word, then what was found out, then a look.
@@ -156,12 +181,7 @@ impl Worker {
             Some(_) if self.finding() == Some(Finding::Inside) => false,
             Some(_) => protocol::find_out(self, || {
                 // The word says where the look is at; what it sees may be of another time.
-                (protocol::released_at(self) == Some(BY_CALLER)).then(|| {
-                    match self.is_called_from_region.load(Ordering::Relaxed) {
-                        0 => Finding::Outside,
-                        _ => Finding::Inside,
-                    }
-                })
+                (protocol::released_at(self) == Some(BY_CALLER)).then(|| self.see())
             }),
         }
     }
@@ -183,9 +203,12 @@ impl Member for Worker {
     fn found(&self) -> &AtomicU64 {
         &self.found
     }
+    fn looked(&self) -> &AtomicU64 {
+        &self.looked
+    }
     fn must_stay(&self, location: usize, pending: u8) -> bool {
         let goes_on = pending & GO_ON != 0 && location == HOLDING;
-        let is_safe = self.is_safe(location) || self.is_found_outside();
+        let is_safe = self.is_safe(location) || self.is_found_outside() || self.sees_outside(location);
         let for_update = pending & UPDATE != 0 && is_safe && !goes_on;
         for_update || (pending & ALONE != 0 && !self.is_owner)
     }
@@ -207,6 +230,7 @@ fn come_back(world: &World, worker: &Worker, location: usize) {
 
 /// Which bit is set in the functions' bytes, and then asked for.
 fn request(world: &World, bit: u8) {
+    world.rounds.fetch_add(1, Ordering::Release);
     world.byte.store(world.byte.load(Ordering::Relaxed) | SWITCH_WAIT, Ordering::Release);
     world.request(bit, 0);
 }

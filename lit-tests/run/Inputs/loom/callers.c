@@ -1,5 +1,6 @@
 // A wrapper in which threads block is called from a region and from elsewhere. A background thread waits there for work, most of the
 // time for ever; a visitor comes there from inside of the region, in the way that a counter says. Only the latter is in a filter's way.
+// Readers go round and round in a helper that the region calls too, and never come out of it before the end.
 // Counters: 0: the way; 1: a visitor is to come, or is there; 2: it blocks; 3: it may go; 4: the background thread has work to do;
 // 5: how often it had some.
 #include "race.h"
@@ -7,7 +8,7 @@
 
 #define APART __attribute__((noinline))
 
-enum { QUICK, DIRECT, THROUGH_OTHERS, INLINED, BY_POINTER, BY_POINTER_LAST, LAST, BY_LIBRARY, DEEP, IN_HANDLER };
+enum { QUICK, DIRECT, THROUGH_OTHERS, INLINED, BY_POINTER, BY_POINTER_LAST, LAST, BY_LIBRARY, DEEP, IN_HANDLER, RUNS };
 
 struct gate {
   pthread_mutex_t mutex;
@@ -71,6 +72,33 @@ APART static int deep(struct gate *gate, int depth) {
   return (depth == 0 ? wait_for(gate) : deep(gate, depth - 1)) + room[0];
 }
 
+// The helper: round a ring, until told.
+struct node {
+  struct node *next;
+  uint64_t passed;
+};
+
+APART static uint64_t go_round(struct node *node, const int *end) {
+  uint64_t passed = 0;
+  while (!__atomic_load_n(end, __ATOMIC_RELAXED)) { // [runs]
+    passed += ++node->passed;
+    node = node->next;
+  }
+  return passed;
+}
+
+static int readers_end, visitor_ends;
+
+static uint64_t read_all(const int *end) {
+  struct node ring[3] = {{&ring[1], 0}, {&ring[2], 0}, {&ring[0], 0}};
+  return go_round(ring, end);
+}
+
+static void *reader(void *unused) {
+  uint64_t passed = read_all(&readers_end);
+  return passed != 0 ? unused : NULL;
+}
+
 static int compare(const void *a, const void *b) {
   wait_for(&way_out);
   return *(const int *)a - *(const int *)b;
@@ -100,7 +128,10 @@ APART int region(int way) {
     got = wait_by_pointer(&way_out) + 2;
   else if (way == BY_LIBRARY)
     qsort(numbers, 2, sizeof *numbers, compare);
-  else if (way == DEEP)
+  else if (way == RUNS) {
+    __atomic_store_n(&counters->more[2], 1, __ATOMIC_SEQ_CST);
+    got = read_all(&visitor_ends) != 0;
+  } else if (way == DEEP)
     got = deep(&way_out, 300) + 2;
   else if (way == BY_POINTER_LAST)
     return wait_last_by_pointer(&way_out, 1);
@@ -153,21 +184,28 @@ static void *background(void *unused) {
 int main(int argc, char *argv[]) {
   begin(argc, argv, 100, 2);
   signal(SIGUSR1, handler);
-  pthread_t waits = start(background, 0), visits = start(visitor, 0), workers[MAX_THREADS];
+  pthread_t waits = start(background, 0), visits = start(visitor, 0), workers[MAX_THREADS], reads = start(reader, 0);
   for (int i = 0; i < threads; ++i)
     workers[i] = start(worker, 0);
   while (running()) {
-    if (__atomic_exchange_n(&counters->more[3], 0, __ATOMIC_SEQ_CST))
-      open_gate(&way_out);
+    if (__atomic_exchange_n(&counters->more[3], 0, __ATOMIC_SEQ_CST)) {
+      if (counters->more[0] == RUNS)
+        __atomic_store_n(&visitor_ends, 1, __ATOMIC_RELAXED);
+      else
+        open_gate(&way_out);
+    }
     if (__atomic_exchange_n(&counters->more[4], 0, __ATOMIC_SEQ_CST))
       open_gate(&work);
     usleep(1000);
   }
   for (int i = 0; i < threads; ++i)
     join(workers[i]);
+  __atomic_store_n(&visitor_ends, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&readers_end, 1, __ATOMIC_RELAXED);
   open_gate(&way_out);
   open_gate(&work);
   join(visits);
+  join(reads);
   join(waits);
   return finish();
 }
