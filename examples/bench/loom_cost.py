@@ -89,7 +89,7 @@ often. What the second costs is mostly what any lock around that line would cost
 
 OPTIMIZATIONS = """\
 As Wu's Fig. 5.14. Each column is loom idle without one optimization: checks in loops that provably run a few times only;
-a call of the runtime at each check in place of a test of the function's byte; slots in the only copy of the code in place of
+a call of the runtime at each check in place of a test of the function's word; slots in the only copy of the code in place of
 a slow copy."""
 
 SERVER = """\

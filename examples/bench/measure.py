@@ -73,8 +73,8 @@ LOOM_WITHOUT = [Mode(name, f"loom-{flag}") for name, flag in loom_cost.WITHOUT.i
 LOOM_FILTERS = [Mode("rare line", "loom", "filter='PLANS.rare.plan'"), Mode("often", "loom", "filter='PLANS.often.plan'")]
 MAIN = [NATIVE, Mode("off", "covsched"), Mode("recording", "covsched", "mode=record:log='LOG'"), *ENFORCING]
 
-# The main table's, and those that the enforcing modes are measured with besides.
-THREADS, OTHER_THREADS = 4, (2, 8)
+# The main table's, and those that the enforcing modes, and loom, are measured with besides.
+THREADS, OTHER_THREADS, LOOM_THREADS = 4, (2, 8), (2, 8, 16, 32)
 
 # A mode that takes longer than so many seconds is not measured more often than that.
 SLOW_SECONDS, SLOW_REPETITIONS = 2, 3
@@ -202,7 +202,7 @@ def measure_instructions(program, work, modes):
     return counts
 
 
-def measure(programs, modes, others, options, flags=report.FLAGS):
+def measure(programs, modes, others, options, flags=report.FLAGS, other_threads=OTHER_THREADS):
     """{threads: {program: {mode: seconds}}} and {program: {mode: instructions}}. `others`: the modes that are measured
     with other numbers of threads as well."""
     times, counts = collections.defaultdict(dict), {}
@@ -212,7 +212,7 @@ def measure(programs, modes, others, options, flags=report.FLAGS):
             print(f"measuring {program.name}", file=sys.stderr, flush=True)
             build(program, work, [*modes, *others], flags)
             times[THREADS][program.name] = measure_time(program, work, modes, THREADS, options.repetitions)
-            for threads in OTHER_THREADS if others and options.other_repetitions else ():
+            for threads in other_threads if others and options.other_repetitions else ():
                 taken = measure_time(program, work, [NATIVE, *others], threads, options.other_repetitions)
                 times[threads][program.name] = taken
             if not options.no_instructions:
@@ -231,7 +231,7 @@ def measure_startup(repetitions):
 def measure_kernels(programs, options):
     """What execution filters cost: the kernels, without optimizations of the pass, and with filters; then a server."""
     programs = [program._replace(size=program.long or program.size) for program in programs]
-    times, counts = measure(programs, LOOM, [XRAY, IDLE], options, loom_cost.FLAGS)
+    times, counts = measure(programs, LOOM, [XRAY, IDLE], options, loom_cost.FLAGS, LOOM_THREADS)
     startup = measure_startup(10 * options.repetitions)
     few = argparse.Namespace(repetitions=options.other_repetitions, other_repetitions=0, no_instructions=options.no_instructions)
     modes = [NATIVE, IDLE, *LOOM_WITHOUT]
@@ -273,7 +273,7 @@ def publish(file, text, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--repetitions", type=int, default=30, help="of each program in each mode")
-    parser.add_argument("--other-repetitions", type=int, default=5, help="with 2 and 8 threads; 0: skip them")
+    parser.add_argument("--other-repetitions", type=int, default=5, help="with other numbers of threads; 0: skip them")
     parser.add_argument("--part", choices=["main", "epochs", "specialize", "data", "loom"], help="measure only this part")
     parser.add_argument("--server-repetitions", type=int, default=10, help="of loom's server, 2 s each")
     parser.add_argument("--only", help="one program; nothing is written")
