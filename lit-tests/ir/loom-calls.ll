@@ -75,6 +75,7 @@ define internal void @bound() {
 ; CHECK-NEXT: %[[AT:.*]] = load i64, ptr @covsched_loom_at, align 8, !nosanitize
 ; CHECK-NEXT: %[[OUT:.*]] = icmp ne i64 %[[AT]], 1
 ; CHECK-NEXT: br i1 %[[OUT]], label %outside, label %inside, !prof
+; CHECK: call void @number.body(i32 3)
 ; CHECK: outside:
 ; CHECK-NEXT: %[[R:.*]] = musttail call i32 @main.outside(i32 %argc, ptr %argv)
 ; CHECK-NEXT: ret i32 %[[R]]
@@ -85,7 +86,28 @@ define i32 @main(i32 %argc, ptr %argv) nounwind {
   call void @system()
   call void @bound()
   %old = call ptr @signal(i32 10, ptr @handler)
+  call void @number(i32 3)
+  call void @by_pointer(ptr @handler, ptr @number)
   ret i32 0
+}
+
+; What is called through a pointer may be a signal handler by its type: its wrapper must not take the thread for interrupted. Other pointers
+; are called as they are.
+; CHECK-LABEL: define internal void @by_pointer(
+; CHECK: store volatile i64 ptrtoint (ptr getelementptr {{.*}}@covsched.loom.locations{{.*}}, ptr @covsched_loom_at
+; CHECK-NEXT: call void %handler(i32 1)
+; CHECK: store volatile i64 1, ptr @covsched_loom_at
+; CHECK: call void %other(i64 2)
+define internal void @by_pointer(ptr %handler, ptr %other) noinline {
+  call void %handler(i32 1)
+  call void %other(i64 2)
+  ret void
+}
+
+; A function of that type that other units see may be their handler. Who calls it by name comes to its code.
+; CHECK-LABEL: define internal void @number.body(i32 %n)
+define void @number(i32 %n) noinline {
+  ret void
 }
 
 ; A possible signal handler always goes through its wrapper, which has its name.
@@ -94,6 +116,9 @@ define i32 @main(i32 %argc, ptr %argv) nounwind {
 ; CHECK: call void @covsched_loom_enter(ptr %[[O:.*]])
 ; CHECK: call i32 @main(
 ; CHECK-NEXT: call void @covsched_loom_leave(ptr %[[O]])
+; CHECK-LABEL: define void @number(i32 %0)
+; CHECK: call void @covsched_loom_handler_enter(
+; CHECK: @number.body(i32 %0)
 ; CHECK-LABEL: define internal void @handler(i32 %0)
 ; CHECK: call void @covsched_loom_handler_enter(
 ; CHECK: @handler.body(i32 %0)

@@ -86,6 +86,13 @@ void passes(struct pair *of) {
   of->first = 2;
 }
 
+// Another unit may make a signal handler of it: that enters it by its name, and who calls it by its name enters its code.
+// CHECK-LABEL: define internal void @notes.body(i32
+// CHECK: {{^[}]$}}
+void notes(int n) {
+  elsewhere(n);
+}
+
 // Inline functions may be any unit's.
 // CHECK-NOT: @shared.in.
 __attribute__((weak)) int shared(int n) {
@@ -107,6 +114,9 @@ end:
   return n;
 }
 
+// CHECK-LABEL: define dso_local void @notes(i32
+// CHECK: call void @covsched_loom_handler_enter(
+// CHECK: @notes.body(
 // CHECK-LABEL: define weak hidden i32 @elsewhere.in.{{[0-9a-f]+}}(ptr nest %0, i32 noundef %1) {{.*}}comdat
 // CHECK-NEXT: %[[C:.*]] = load volatile i64, ptr {{.*}}@covsched.loom.calls
 // CHECK-NEXT: %[[K:.*]] = icmp eq i64 %[[C]], 1
@@ -117,3 +127,7 @@ end:
 // CHECK-NEXT: store volatile i64 1, ptr @covsched_loom_at
 // CHECK: call preserve_allcc void @covsched_loom_reacquire(ptr %0)
 // CHECK: ret i32 %[[R]]
+
+// CHECK-LABEL: define hidden void @notes.in.{{[0-9a-f]+}}(ptr nest %0, i32 noundef %1)
+// CHECK-NEXT: tail call void @notes.body(i32 noundef %1)
+// CHECK-NEXT: ret void

@@ -24,7 +24,7 @@ int byType(int n) {
   return 0;
 }
 
-// SPLIT-DAG: define internal {{.*}}@_Z6cleansi.slow(
+// SPLIT-DAG: define internal {{.*}}@_Z6cleansi.body.slow(
 void cleans(int n) {
   Cleans on;
   acts(n);

@@ -288,10 +288,10 @@ def stuck(options, app):
     return f"{len(said)} bytes of report"
 
 
-def hard_to_update(options, source, text, delay):
+def hard_to_update(options, source, text, delay, flags=(), name=None):
     """Cycles of install, replace and remove; with the filter there are no failures, and nobody gives back what he does not hold."""
-    app = loom_process.build(options, INPUTS / source, flags=[f"-I{EXAMPLES}"])
-    path = loom_process.filter_file(options, f"{source}.region", text, INPUTS)
+    app = loom_process.build(options, INPUTS / source, flags=[f"-I{EXAMPLES}", *flags], name=name)
+    path = loom_process.filter_file(options, f"{name or source}.region", text, INPUTS)
     _, plan = loom_process.plan(options, path, app)
     with Live(options, app, delay=delay) as live:
         live.go_on()
@@ -320,6 +320,12 @@ def hard_to_update(options, source, text, delay):
     return f"{CYCLES} cycles, longest {longest / 1e6:.1f} ms"
 
 
+def with_unit(options, source, text, delay):
+    """The same, of a program whose other unit is in NAME_unit."""
+    path = INPUTS / source
+    return hard_to_update(options, source, text, delay, [str(path.with_stem(f"{path.stem}_unit"))])
+
+
 def called_early(options):
     """Code that runs before its unit is known does not keep the first filter out, nor is that filter taken out while the process ends."""
     app = loom_process.build(options, INPUTS / "own_malloc.cpp", flags=[f"-I{EXAMPLES}"])
@@ -336,6 +342,8 @@ def called_early(options):
 LINES = "{{{0}:[enter]; {0}:[leave]}} <> {{{0}:[enter]; {0}:[leave]}}\n"
 # One that is stuck is to be seen while a check lasts.
 MUTUAL, ALONE = "region <> region; timeout 1s\n", "region <> *; timeout 1s\n"
+# The region takes a mutex of the program, which others have.
+LOCKED = "{locked_calls.c:[enter]; locked_calls.c:[leave]} <> *; timeout 1s\n"
 
 
 def main():
@@ -375,6 +383,10 @@ def main():
         ("called early", lambda: called_early(options)),
         ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
         ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),
+        ("threads of a handler's type", lambda: with_unit(options, "thread_functions.cpp", MUTUAL, 50)),
+        ("a handler of another unit", lambda: with_unit(options, "foreign_handler.c", LINES.format("foreign_handler.c"), 0)),
+        ("locks, alone", lambda: hard_to_update(options, "locked_calls.c", LOCKED, 100)),
+        ("nested locks, alone", lambda: hard_to_update(options, "locked_calls.c", LOCKED, 100, ["-DNESTED"], "nested_calls")),
         ("cancelled", lambda: hard_to_update(options, "cancelled.c", MUTUAL, 0)),
         ("cancelled, alone", lambda: hard_to_update(options, "cancelled.c", ALONE, 0)),
     ]

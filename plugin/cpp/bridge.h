@@ -600,6 +600,7 @@ void cov_loom_pads(LLVMValueRef function, void (*visit)(void *, LLVMValueRef), v
 
 enum CovLoomCallFacts : uint8_t {
   COV_LOOM_SYSTEM_CALL = 1 << 0,  // assembly with a system call in it
+  COV_LOOM_OF_HANDLERS_TYPE = 1 << 1, // what is called has the type of COV_LOOM_HANDLER_TYPE
 };
 uint8_t cov_loom_call_facts(LLVMValueRef call);
 /// Says of a call that nothing follows it on the fast path but the return; its copies say so, too.

@@ -30,6 +30,12 @@ struct Cloned {
   llvm::SmallVector<llvm::CallBase *, 2> Itself; // calls of F in it that are followed by a test
 };
 
+/// A function that may be a signal handler: its code, and what has its name.
+struct Handler {
+  llvm::Function *Body, *Wrapper;
+  bool HasEntry; // other units may call it
+};
+
 /// A call on a fast path of a function that another unit may define.
 struct DirectCall {
   llvm::CallBase *Call;
@@ -56,6 +62,8 @@ struct CovLoom {
   /// See loom_direct.cpp: calls, and functions that get an entry of their own.
   std::vector<covsched::loom::DirectCall> DirectCalls;
   std::vector<llvm::Function *> Entered;
+  /// Functions of a signal handler's type.
+  std::vector<covsched::loom::Handler> Handlers;
   /// The code is an executable's.
   bool InExecutable;
 
@@ -194,6 +202,8 @@ void callDirectly(CovLoom &Unit);
 bool canHaveEntry(const CovLoom &Unit, const llvm::Function &F);
 /// Makes that entry of it, and another function of its code.
 void makeEntry(CovLoom &Unit, llvm::Function &F);
+/// The same of a handler: who calls it by name is not interrupted. Code without loom comes through the wrapper.
+void makeHandlerEntry(CovLoom &Unit, const Handler &Of);
 
 /// How F calls a function with its own arguments and returns what that returns: in its place, but not if something is passed in memory,
 /// which LLVM 16 then copies to the wrong place.

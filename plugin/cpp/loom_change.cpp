@@ -584,8 +584,7 @@ private:
   /// Those of the fast path after which the function's byte is tested.
   SmallVector<CallBase *, 2> callsOfItself() const {
     SmallVector<CallBase *, 2> Found;
-    if (Plan.how & (COV_LOOM_INLINE_OUTSIDE | COV_LOOM_HANDLER) || Unit.has(COV_LOOM_NO_INLINE) ||
-        Unit.has(COV_LOOM_NO_FILTER_BYTE))
+    if (Plan.how & COV_LOOM_INLINE_OUTSIDE || Unit.has(COV_LOOM_NO_INLINE) || Unit.has(COV_LOOM_NO_FILTER_BYTE))
       return Found;
     for (const CovLoomCall &Given : ArrayRef(Plan.calls, Plan.call_count)) {
       auto *Call = unwrap<CallBase>(Given.call);

@@ -270,3 +270,32 @@ void covsched::loom::makeEntry(CovLoom &Unit, Function &F) {
   // Not the same type, so that it need not be.
   pass(Inside, *In, InPlace == CallInst::TCK_MustTail ? CallInst::TCK_Tail : InPlace);
 }
+
+void covsched::loom::makeHandlerEntry(CovLoom &Unit, const Handler &Of) {
+  Function &Body = *Of.Body;
+  // What could not be instrumented may run while its thread is released.
+  Body.replaceUsesWithIf(Of.Wrapper, [&](Use &U) {
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    return Call && Call->isCallee(&U) && !Call->getFunction()->hasFnAttribute(DoneAttribute);
+  });
+  if (!Of.HasEntry)
+    return;
+  LLVMContext &Context = Body.getContext();
+  Function *In = Function::Create(withPlace(Body.getFunctionType()), GlobalValue::ExternalLinkage, Body.getAddressSpace(),
+                                  entryName(*Of.Wrapper), &Unit.M);
+  In->setVisibility(GlobalValue::HiddenVisibility);
+  In->setDSOLocal(true);
+  In->setCallingConv(Body.getCallingConv());
+  In->setAttributes(withPlace(Context, Body.getAttributes().getFnAttrs(), Body.getAttributes(), Body.arg_size()));
+  In->addFnAttr(SymbolAttribute, GlobalValue::dropLLVMManglingEscape(Of.Wrapper->getName()));
+  IRBuilder<> B(BasicBlock::Create(Context, "", In));
+  SmallVector<Value *, 8> Args;
+  for (Argument &A : drop_begin(In->args()))
+    Args.push_back(&A);
+  CallInst *Call = B.CreateCall(Body.getFunctionType(), &Body, Args);
+  // Not the same type, so that it need not be.
+  Call->setTailCallKind(inPlaceOf(Body) == CallInst::TCK_MustTail ? CallInst::TCK_Tail : CallInst::TCK_NoTail);
+  Call->setCallingConv(Body.getCallingConv());
+  Call->setAttributes(ofCall(Body));
+  finishWith(B, Call);
+}

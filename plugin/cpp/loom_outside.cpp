@@ -108,6 +108,8 @@ void covsched::loom::wrapHandler(CovLoom &Unit, Function &F) {
   Wrapper->setDSOLocal(F.isDSOLocal());
   Wrapper->setUnnamedAddr(F.getUnnamedAddr());
   Wrapper->setComdat(F.getComdat());
+  // Its own unit's calls need the body also if the linker takes another unit's wrapper.
+  F.setComdat(nullptr);
   SmallVector<MDNode *, 2> Types;
   F.getMetadata(LLVMContext::MD_type, Types);
   for (MDNode *Type : Types)
@@ -116,7 +118,7 @@ void covsched::loom::wrapHandler(CovLoom &Unit, Function &F) {
 
   // Its own unit calls the body as any other function; everybody else comes through the wrapper. What may be replaced
   // at link time is called by its name.
-  bool IsReplaceable = F.isInterposable();
+  bool IsReplaceable = F.isInterposable(), HasEntry = !F.hasLocalLinkage() && canHaveEntry(Unit, *Wrapper);
   F.replaceUsesWithIf(Wrapper, [&](Use &U) {
     auto *Call = dyn_cast<CallBase>(U.getUser());
     bool IsCall = Call && Call->isCallee(&U) && Call->getFunctionType() == F.getFunctionType();
@@ -126,4 +128,5 @@ void covsched::loom::wrapHandler(CovLoom &Unit, Function &F) {
   F.setVisibility(GlobalValue::DefaultVisibility);
   F.setDSOLocal(true);
   fillAround(Unit, *Wrapper, F, Unit.HandlerEnter);
+  Unit.Handlers.push_back({&F, Wrapper, HasEntry});
 }

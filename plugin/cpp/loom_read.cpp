@@ -98,6 +98,14 @@ static CovLoomObstacle obstacleOf(const Instruction &I) {
   return COV_LOOM_CLONEABLE;
 }
 
+/// void (i32) or void (i32, ptr, ptr): what signal handlers are, and other functions as well.
+static bool isHandlersType(const FunctionType &Type) {
+  if (!Type.getReturnType()->isVoidTy() || Type.isVarArg() || Type.getNumParams() == 0 || !Type.getParamType(0)->isIntegerTy(32))
+    return false;
+  return Type.getNumParams() == 1 ||
+         (Type.getNumParams() == 3 && Type.getParamType(1)->isPointerTy() && Type.getParamType(2)->isPointerTy());
+}
+
 /// So many iterations, with those of the loops inside, may go by without a check: 64 strips.
 static constexpr uint64_t MostUnchecked = 64 * LongestStrip;
 
@@ -167,11 +175,7 @@ uint8_t cov_loom_facts(LLVMValueRef function) {
     Facts |= COV_LOOM_FROM_OUTSIDE;
   if (Taken)
     Facts |= COV_LOOM_ADDRESS_TAKEN;
-  FunctionType *Type = F.getFunctionType();
-  bool IsHandler = Type->getReturnType()->isVoidTy() && !Type->isVarArg() && Type->getNumParams() > 0 &&
-                   Type->getParamType(0)->isIntegerTy(32);
-  if (IsHandler && (Type->getNumParams() == 1 || (Type->getNumParams() == 3 && Type->getParamType(1)->isPointerTy() &&
-                                                  Type->getParamType(2)->isPointerTy())))
+  if (isHandlersType(*F.getFunctionType()))
     Facts |= COV_LOOM_HANDLER_TYPE;
   // AddressSanitizer makes frames in which no call can take the function's place.
   bool Forwards = !F.isVarArg() && !F.hasFnAttribute(Attribute::SanitizeAddress);
@@ -253,6 +257,8 @@ uint8_t cov_loom_call_facts(LLVMValueRef call) {
       if (Text.contains_insensitive(Word))
         Facts |= COV_LOOM_SYSTEM_CALL;
   }
+  if (isHandlersType(*Call.getFunctionType()))
+    Facts |= COV_LOOM_OF_HANDLERS_TYPE;
   return Facts;
 }
 

@@ -380,6 +380,8 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
       skipEntryTests(C);
   for (Function *F : unit->Entered)
     makeEntry(*unit, *F);
+  for (const Handler &Of : unit->Handlers)
+    makeHandlerEntry(*unit, Of);
   testInOne(*unit);
   if (!unit->Cloned.empty())
     layOutLoopsByFrequency();

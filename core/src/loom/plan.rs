@@ -149,13 +149,15 @@ pub struct OpRecord {
     pub key: u32,
     /// Offset in the code of n; [`NONE`]: 1.
     pub times: u32,
-    /// 0 or [`BY_CALL`].
+    /// [`BY_CALL`] and [`TAKES_LOCKS`], or 0.
     pub flags: u32,
 }
 
 /// [`OpRecord::flags`]: of a function region whose calls may be left by exceptions that others of its calls catch. What a call took
 /// ends with that call at the latest; the runtime notices at the next of these operations. With [`OP_LEAVE`]: only that.
 pub const BY_CALL: u32 = 1;
+/// [`OpRecord::flags`] of [`OP_ALONE`]: the region takes locks of the program, which others may have when they are asked to pause.
+pub const TAKES_LOCKS: u32 = 2;
 
 /// [`ConstraintRecord::kind`]: regions exclude each other.
 pub const CONSTRAINT_MUTUAL: u32 = 1;

@@ -296,6 +296,12 @@ impl<'m> Inst<'m> {
         unsafe { raw::cov_loom_call_facts(self.0) & call_facts::SYSTEM_CALL != 0 }
     }
 
+    /// Whether what this calls has a signal handler's type.
+    pub fn calls_handler_like(self) -> bool {
+        // SAFETY: as in `ir`.
+        unsafe { raw::cov_loom_call_facts(self.0) & call_facts::OF_HANDLERS_TYPE != 0 }
+    }
+
     /// Says of this call that nothing follows it on the fast path but the return: [`super::tell`] reads that, also from its copies.
     pub fn mark_last(self) {
         // SAFETY: as in `ir`.

@@ -67,7 +67,8 @@ impl<'m> Plan<'m> {
             debug_assert!(!reason.is_empty());
         }
         for (number, body) in program.functions.iter().enumerate() {
-            if !body.facts.internal {
+            // Who calls a handler is released, or counts as interrupted.
+            if !body.facts.internal && entrance(body) != Entrance::Handler {
                 plan.defined.push(body.facts.name.clone());
             }
             let planned = plan.choose(number as u32, body, recursive[number], &pausing, options);
@@ -152,13 +153,16 @@ impl<'m> Plan<'m> {
         let tests = !call.returns_next && pausing.in_call(call.meaning);
         let mut location = 0;
         let treatment = match call.meaning {
-            Meaning::Blocks | Meaning::Unknown | Meaning::ReturnsTwice if call.is_bound => {
-                if call.meaning == Meaning::Blocks {
+            Meaning::Blocks | Meaning::HandlerLike | Meaning::Unknown | Meaning::ReturnsTwice
+                if call.is_bound =>
+            {
+                let may_handle = call.meaning == Meaning::Unknown && call.inst.calls_handler_like();
+                if may_handle || matches!(call.meaning, Meaning::Blocks | Meaning::HandlerLike) {
                     self.limits.at(Limit::LoomBoundCall, call.inst, &call.callee);
                 }
                 return None;
             }
-            Meaning::Blocks => {
+            Meaning::Blocks | Meaning::HandlerLike => {
                 location = self.new_location();
                 Treatment::Release
             }
@@ -203,7 +207,7 @@ fn entrance(body: &Body<'_>) -> Entrance {
         Entrance::Inside
     } else if !reached.forwards {
         Entrance::Inline
-    } else if reached.address_taken && reached.is_handler_like {
+    } else if reached.is_handler_like && (reached.address_taken || !body.facts.internal) {
         Entrance::Handler
     } else {
         Entrance::Outside
@@ -211,8 +215,10 @@ fn entrance(body: &Body<'_>) -> Entrance {
 }
 
 fn pauses_at_entry(body: &Body<'_>, is_recursive: bool) -> bool {
-    let calls_unknown =
-        body.calls.iter().any(|call| matches!(call.meaning, Meaning::Unknown | Meaning::Indirect));
+    let calls_unknown = body
+        .calls
+        .iter()
+        .any(|call| matches!(call.meaning, Meaning::Unknown | Meaning::Indirect | Meaning::HandlerLike));
     is_recursive || (body.reached.from_outside && calls_unknown)
 }
 

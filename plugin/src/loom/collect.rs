@@ -21,6 +21,8 @@ pub enum Meaning {
     Unknown,
     /// Through a pointer.
     Indirect,
+    /// Through a pointer to a function of a signal handler's type, which takes who comes to it running for interrupted.
+    HandlerLike,
     /// It comes back a second time.
     ReturnsTwice,
 }
@@ -153,6 +155,7 @@ fn read_call<'m>(
         match call.target {
             Target::Asm if call.inst.calls_system() => Meaning::Blocks,
             Target::Asm => Meaning::Nothing,
+            Target::Indirect if call.inst.calls_handler_like() => Meaning::HandlerLike,
             Target::Indirect => Meaning::Indirect,
             Target::Direct => match facts {
                 Some(facts) if facts.has_body() && !facts.is_declared() && !facts.is_interposable() => {

@@ -51,7 +51,7 @@ pub enum Limit {
     LoomLeftAlone,
     /// A function has no slow path.
     LoomNotCloned,
-    /// A library call that may block is `musttail` or a `callbr`.
+    /// A library call that may block, or one through a pointer that may be a signal handler's, is `musttail` or a `callbr`.
     LoomBoundCall,
 }
 
@@ -88,7 +88,7 @@ impl Limit {
             Limit::LoomLeftAlone => "filters cannot reach a function that is naked, an interrupt's handler, a resolver or a coroutine",
             Limit::LoomNotCloned => "a function has no slow path, thus no slots",
             Limit::LoomBoundCall => {
-                "a library call that may block holds up updates: it is a musttail call or a callbr"
+                "a library call that may block, or one of a function that may be a signal handler, holds up updates: it is a musttail call or a callbr"
             }
         }
     }

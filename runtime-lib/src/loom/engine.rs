@@ -46,9 +46,14 @@ static OWN: Own = Own(UnsafeCell::new((Installed::new(), Clients::new())));
 /// Starts the engine if it is wanted and does not run yet.
 #[inline]
 pub fn start_if_wanted() {
-    if STATE.load(Ordering::Relaxed) == WANTED && super::is_complete() {
+    if is_wanted() && super::is_complete() {
         start();
     }
+}
+
+/// Whether it is to start as soon as it can.
+pub fn is_wanted() -> bool {
+    STATE.load(Ordering::Relaxed) == WANTED
 }
 
 /// Whether there is an engine.

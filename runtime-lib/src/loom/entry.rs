@@ -9,8 +9,9 @@
 //! covsched_loom_slot:       cmpq $0, (%rdi) ; jne ; ret
 //! ```
 
-use super::members::{self, address_of, INTERRUPTED, OUTSIDE};
-use super::{protocol, words};
+use super::members::{self, address_of, Member, INTERRUPTED, OUTSIDE};
+use super::stack::{self, Frames};
+use super::{alone, protocol, words};
 use crate::sys;
 use core::arch::global_asm;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -172,7 +173,10 @@ unsafe extern "C" fn check(location: usize, _: usize, stack: usize) {
 unsafe extern "C" fn reacquire(location: usize, _: usize, stack: usize) {
     let Some(member) = members::known() else { return };
     member.forget_left(stack);
-    member.with_stack(stack, || super::pause(member, location));
+    member.with_stack(stack, || {
+        super::pause(member, location);
+        alone::gather_again(member, location);
+    });
 }
 
 /// At a slot that filters have something for.
@@ -195,7 +199,23 @@ unsafe extern "C" fn enter(outer: *mut Outer) {
 #[export_name = "covsched_loom_handler_enter"]
 unsafe extern "C" fn handler_enter(outer: *mut Outer) {
     // SAFETY: as above.
-    unsafe { begin(outer, true) };
+    let is_first = unsafe {
+        begin(outer, true);
+        (*outer).at == AT_UNKNOWN
+    };
+    let is_to_begin = || members::known().is_some_and(Member::has_not_entered);
+    if is_first && (is_to_begin() || super::engine::is_wanted()) && is_plain_call(outer) {
+        members::known().into_iter().for_each(Member::has_entered);
+        super::engine::start_if_wanted();
+    }
+}
+
+/// Whether a function of a handler's type was called by code, not by a signal: that leaves where handlers return to right above the
+/// function's frame.
+fn is_plain_call(outer: *const Outer) -> bool {
+    const FRAME: usize = 256;
+    let frame = outer as usize;
+    matches!(stack::find_between(frame, frame + FRAME, Frames(&[])), Some(None))
 }
 
 unsafe fn begin(outer: *mut Outer, is_handler: bool) {
@@ -212,7 +232,10 @@ unsafe fn begin(outer: *mut Outer, is_handler: bool) {
         location => location,
     };
     member.push_outer(from, outer as usize, is_handler);
-    member.with_stack(outer as usize, || super::reacquire(member, from));
+    member.with_stack(outer as usize, || match at {
+        AT_RUNNING => super::return_from(member, from),
+        _ => super::reacquire(member, from),
+    });
     if !is_handler {
         member.has_entered();
     }

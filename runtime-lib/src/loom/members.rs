@@ -298,7 +298,7 @@ impl protocol::Member for Member {
 
     fn must_stay(&self, location: usize, pending: u8) -> bool {
         let for_update = pending & protocol::UPDATE != 0 && self.must_stay_for_update(location, pending);
-        for_update || (pending & protocol::ALONE != 0 && !super::alone::is_owner(self))
+        for_update || (pending & protocol::ALONE != 0 && self.must_stay_for_other(location, pending))
     }
 }
 
@@ -315,6 +315,12 @@ pub fn is_safe_location(location: usize) -> bool {
 pub fn depends_on_caller(location: usize) -> bool {
     // SAFETY: as above.
     location != AT_UNKNOWN && unsafe { marks_at(location) } & LOCATION_BY_CALLER != 0
+}
+
+/// Whether a thread may hold a lock of the program there, or is about to take one.
+pub fn is_holding_location(location: usize) -> bool {
+    // SAFETY: as above.
+    location != AT_UNKNOWN && unsafe { marks_at(location) } & LOCATION_HOLDS != 0
 }
 
 /// # Safety
@@ -355,6 +361,11 @@ impl Member {
             registry.count
         });
         super::thread_begins(count);
+    }
+
+    /// It has not run in an instrumented function since instrumented code created it.
+    pub fn has_not_entered(&self) -> bool {
+        self.born.load(Ordering::Relaxed) != 0
     }
 
     /// It runs in an instrumented function: where it was created does not matter any more.
@@ -451,6 +462,12 @@ impl Member {
         false
     }
 
+    /// Another one runs alone, if not this one.
+    fn must_stay_for_other(&self, location: usize, pending: u8) -> bool {
+        let goes_on = || pending & protocol::ALONE_GO_ON != 0 && self.may_hold(location);
+        !super::alone::is_owner(self) && !goes_on()
+    }
+
     /// Whether it runs only because others may be waiting for something that it has, as far as is known.
     pub fn is_let_go(&self) -> bool {
         self.passed.load(Ordering::Relaxed) & LET_GO != 0 && protocol::released_at(self).is_none()
@@ -465,6 +482,14 @@ impl Member {
         }
     }
 
+    /// Where its stack is while it is in the runtime at a place to pause, else `other`.
+    pub fn stack_or(&self, other: usize) -> usize {
+        match self.stack.get() {
+            0 => other,
+            stack => stack,
+        }
+    }
+
     /// Runs `body`, in which it may pause; its stack is at `stack` meanwhile.
     pub fn with_stack<R>(&self, stack: usize, body: impl FnOnce() -> R) -> R {
         let before = self.stack.get();
@@ -474,14 +499,12 @@ impl Member {
         result
     }
 
-    /// Whether others may be waiting for something that it has.
-    fn may_hold(&self, location: usize) -> bool {
-        // SAFETY: location bytes.
-        let holds = |at: usize| at != AT_UNKNOWN && unsafe { marks_at(at) } & LOCATION_HOLDS != 0;
+    /// Whether others may be waiting for something that it has, at `location`.
+    pub fn may_hold(&self, location: usize) -> bool {
         self.takes.get()
             || self.holdings.len() > 0
-            || holds(location)
-            || (0..self.outers.len()).any(|index| holds(self.outers.get(index).at))
+            || is_holding_location(location)
+            || (0..self.outers.len()).any(|index| is_holding_location(self.outers.get(index).at))
     }
 
     /// The innermost location that it came from and that is not safe.
@@ -580,6 +603,11 @@ impl Registry {
 /// Looks at all members, none of which can begin or end meanwhile.
 pub fn for_each(mut body: impl FnMut(&'static Member)) {
     with_registry(|registry| registry.members().for_each(&mut body));
+}
+
+/// What `body` says of the member with this number, if there is one; it does not end meanwhile.
+pub fn with<R>(number: u32, body: impl FnOnce(&'static Member) -> R) -> Option<R> {
+    with_registry(|registry| registry.members().find(|member| member.number() == number).map(body))
 }
 
 /// Whether all are as `body` says.

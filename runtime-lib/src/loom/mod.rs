@@ -135,7 +135,7 @@ fn pause(member: &Member, location: usize) {
 }
 
 /// [`protocol::reacquire`], quietly if it is likely to pause.
-fn reacquire(member: &Member, location: usize) {
+fn return_from(member: &Member, location: usize) {
     if words::PENDING.load(Ordering::Relaxed) & protocol::PAUSE != 0 {
         let quiet = Quiet(sys::block_signals());
         protocol::reacquire(&quiet, member, location);
@@ -143,6 +143,12 @@ fn reacquire(member: &Member, location: usize) {
     } else if protocol::comes_back(&GATE, member) {
         pause(member, location);
     }
+}
+
+/// The thread has been released at `location`, and wants to run: alone, if it did before.
+fn reacquire(member: &Member, location: usize) {
+    return_from(member, location);
+    alone::gather_again(member, location);
 }
 
 /// Every running thread executes a full fence, unless each has its own.

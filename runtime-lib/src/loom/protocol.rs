@@ -33,6 +33,10 @@ pub const ALONE: u8 = 4;
 /// Pending, with [`UPDATE`]: who may hold something that others wait for does not stay. An updater takes this back before it
 /// looks for the last time: who has been let go must be seen to run.
 pub const GO_ON: u8 = 8;
+/// Pending, with [`ALONE`]: who may hold something that the one who runs waits for does not stay.
+pub const ALONE_GO_ON: u8 = 16;
+/// Pending, with [`ALONE`]: the one who runs must wait for all others once more.
+pub const ALONE_GATHERS: u8 = 32;
 /// Pending: what asks threads to pause.
 pub const PAUSE: u8 = UPDATE | ALONE;
 
@@ -58,6 +62,14 @@ pub trait Shared {
         self.pending().store((before | set) & !clear, Ordering::Release);
         self.generation().fetch_add(1, Ordering::Release);
         self.wake();
+    }
+
+    /// Clears what let threads go on; who waits need not look again. All that went on are seen to be running.
+    fn take_back(&self, clear: u8) {
+        let before = self.pending().load(Ordering::Relaxed);
+        self.pending().store(before & !clear, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.barrier();
     }
 
     /// Sets `set`, clears `clear`: threads that release themselves, or are released, stay so from now on, if [`Member::must_stay`] says
@@ -205,6 +217,19 @@ pub fn comes_back(shared: &impl Shared, member: &impl Member) -> bool {
     member.at().store(RUNNING, Ordering::Relaxed);
     fence(Ordering::SeqCst);
     shared.pending().load(Ordering::Acquire) & PAUSE != 0
+}
+
+/// While one runs alone: who may hold something goes on, if the owner `waits` (and thus is released), until it comes back and has waited for
+/// all. Callers exclude each other, and those who [`Shared::change`] anything.
+///
+/// Dekker once more: the owner sees that it must wait for all, or is seen to run, before anybody goes on.
+pub fn let_holders_go(shared: &impl Shared, waits: impl FnOnce() -> bool) {
+    shared.request(ALONE_GATHERS, 0);
+    if waits() {
+        shared.change(ALONE_GO_ON, 0);
+    } else {
+        shared.change(0, ALONE_GATHERS);
+    }
 }
 
 /// The thread is released: what it did before is seen by an updater that sees this.

@@ -12,7 +12,7 @@ use super::{alone, block, holdings};
 use crate::sys;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use covsched_core::loom::plan::{
-    OpRecord, BY_CALL, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP,
+    OpRecord, BY_CALL, NONE, OP_ALONE, OP_DOWN, OP_LEAVE, OP_LOCK, OP_TOGETHER, OP_UNLOCK, OP_UP, TAKES_LOCKS,
 };
 use covsched_core::loom::wire;
 
@@ -141,7 +141,8 @@ unsafe fn act(member: &Member, location: usize, entry: &Entry, frame: *const u64
             if holdings::nest(member, filter, constraint, None, call) {
                 return false;
             }
-            if let Some(loan) = alone::begin(member, filter, constraint, location) {
+            let takes_locks = op.flags & TAKES_LOCKS != 0;
+            if let Some(loan) = alone::begin(member, filter, constraint, location, takes_locks) {
                 let _ = holdings::add(member, filter, constraint, None, call, loan);
             }
             true

@@ -266,15 +266,12 @@ pub unsafe fn register(first: *const Unit, after: *const Unit) -> Result<(), &'s
 
 /// Forgets the units in `first..after`; `body` gets each while it is still there.
 pub fn unregister(first: *const Unit, after: *const Unit, mut body: impl FnMut(&'static Unit)) {
-    with_units(|units| {
-        units.known.retain(|known| {
-            let goes = (first..after).contains(&known.unit);
-            if goes {
-                body(known.get());
-            }
-            !goes
-        });
-    });
+    let goes = |known: &&Known| (first..after).contains(&known.unit);
+    // Not under the lock: filters end, which asks functions to look.
+    while let Some(unit) = with_units(|units| units.known.as_slice().iter().find(goes).map(Known::get)) {
+        body(unit);
+        with_units(|units| units.known.retain(|known| !core::ptr::eq(known.unit, unit)));
+    }
 }
 
 impl Units {

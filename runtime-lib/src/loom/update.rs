@@ -27,8 +27,8 @@ use crate::lock::Lock;
 use crate::sys;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use covsched_core::loom::abi::{Unit, LOCATION_SAFE, SWITCH_SLOW};
+use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use covsched_core::loom::abi::{Unit, LOCATION_HOLDS, LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
 /// Held in a round; a fork waits for it.
@@ -456,17 +456,19 @@ impl Evacuation<'_> {
         Outcome { tries, is_done }
     }
 
-    /// Sets, or clears, the bytes of all locations that matter.
+    /// Sets, or clears, what the bytes of all locations that matter say of this update.
     fn mark(&self, is_set: bool) {
         let Some(filter) = self.added else { return };
         for row in filter.unsafe_at() {
             let Some(unit) = filter.unit(row.unit) else { continue };
             // SAFETY: a registered unit.
             let bytes = unsafe { units::locations(unit) };
-            let mark = if is_set { row.marks as u8 } else { LOCATION_SAFE };
+            let marks = if is_set { row.marks as u8 } else { LOCATION_SAFE };
             // Checked when the plan came.
             let row = &bytes[row.first as usize..][..row.count as usize];
-            row.iter().for_each(|byte| byte.store(mark, Ordering::Release));
+            // Where a thread may hold a lock does not depend on filters, and is asked as long as one may run alone.
+            let keep = |byte: &AtomicU8| byte.load(Ordering::Relaxed) & LOCATION_HOLDS;
+            row.iter().for_each(|byte| byte.store(marks | keep(byte), Ordering::Release));
         }
     }
 

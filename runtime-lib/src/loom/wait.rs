@@ -111,11 +111,22 @@ impl<'a> Wait<'a> {
         self.waited = 0;
     }
 
+    /// It waits for no lock: nobody needs to give one back for it.
+    pub fn is_for_nothing(&self) {
+        self.member.waits.store(wire::AT_CHECK, Ordering::Relaxed);
+    }
+
     /// The thread runs again. `has_it`: it has got what it waited for, and should use it and give it back.
     pub fn end(self, has_it: bool) {
         self.member.takes.set(has_it);
         super::reacquire(self.member, self.location);
         self.member.takes.set(false);
+        self.member.waits.store(self.before, Ordering::Relaxed);
+    }
+
+    /// The same, for who sees by itself to it that it is alone.
+    pub fn end_gathered(self) {
+        super::return_from(self.member, self.location);
         self.member.waits.store(self.before, Ordering::Relaxed);
     }
 }

@@ -7,6 +7,7 @@
 //! kernel turns into one. A futex is a mutex, a condition variable (one for each kind of sleepers) and a look at the word. Sleeps have no timeouts: a lost
 //! wake-up is a deadlock, which the checker reports.
 
+mod alone;
 mod findings;
 #[path = "../../src/loom/fraction.rs"]
 mod fraction;
@@ -29,7 +30,7 @@ use latch::{Latch, Sleeper, Taken, Wake};
 use loom::cell::UnsafeCell;
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
-use protocol::{Finding, Member, Shared, ALONE, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
+use protocol::{Finding, Member, Shared, ALONE, ALONE_GO_ON, FENCES, GO_ON, PAUSE, RUNNING, UPDATE};
 use sync::{fence, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 
 /// All sleepers of a model.
@@ -210,7 +211,8 @@ impl Member for Worker {
         let goes_on = pending & GO_ON != 0 && location == HOLDING;
         let is_safe = self.is_safe(location) || self.is_found_outside() || self.sees_outside(location);
         let for_update = pending & UPDATE != 0 && is_safe && !goes_on;
-        for_update || (pending & ALONE != 0 && !self.is_owner)
+        let goes_on = pending & ALONE_GO_ON != 0 && location == HOLDING;
+        for_update || (pending & ALONE != 0 && !self.is_owner && !goes_on)
     }
 }
 

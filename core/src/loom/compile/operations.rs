@@ -19,6 +19,7 @@ use super::{Covered, Moved};
 use crate::loom::filter::tree::{Constraint, Event, Expression, Region, Rule};
 use crate::loom::filter::{Diagnostic, Span};
 use crate::loom::graph::callers::Callers;
+use crate::loom::graph::holds;
 use crate::loom::graph::inside::{forward, Step, DOWN, OUT};
 use crate::loom::graph::reach::{backward, Question, Reached};
 use crate::loom::graph::{FunctionId, Graph, PointId};
@@ -438,10 +439,12 @@ impl<'g, 'a> Maker<'g, 'a> {
             };
             let landings = self.landings_between_calls(region, &inside[index]);
             let flags = if landings.is_some() { plan::BY_CALL } else { 0 };
+            let takes_locks = enter == plan::OP_ALONE && holds::takes_locks(graph, &inside[index]);
+            let entering = if takes_locks { flags | plan::TAKES_LOCKS } else { flags };
             for &(slot, key) in &region.entries {
                 let at = Where { point: slot.point, line: slot.line, at_entry: region.is_function };
                 let key = self.key(at, key);
-                result.operations.push(Operation { flags, ..operation(slot, enter, key, true) });
+                result.operations.push(Operation { flags: entering, ..operation(slot, enter, key, true) });
             }
             for slot in landings.into_iter().flatten() {
                 let leaves = |other: &Operation| other.point == slot.point && other.kind == plan::OP_LEAVE;

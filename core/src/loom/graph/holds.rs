@@ -59,6 +59,12 @@ pub fn points(graph: &Graph<'_>) -> Vec<PointId> {
     found
 }
 
+/// Whether a thread may take a lock at a point whose state is not 0.
+pub fn takes_locks(graph: &Graph<'_>, states: &[u8]) -> bool {
+    let mut ids = (0..states.len() as PointId).filter(|&id| states[id as usize] != 0);
+    ids.any(|id| does(graph, id) == Some(Does::Take))
+}
+
 /// How many rows these points' locations are.
 pub fn rows(graph: &Graph<'_>, points: &[PointId]) -> usize {
     let mut locations: Vec<(usize, u32)> = points

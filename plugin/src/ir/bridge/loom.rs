@@ -41,6 +41,7 @@ pub(crate) mod facts {
 /// Bits that `cov_loom_call_facts` gives.
 pub(crate) mod call_facts {
     pub(crate) const SYSTEM_CALL: u8 = 1 << 0;
+    pub(crate) const OF_HANDLERS_TYPE: u8 = 1 << 1;
 }
 
 /// Bits of [`RawFunctionPlan::how`].

@@ -454,6 +454,32 @@ fn locks_of_the_program_are_held_from_call_to_call() {
 }
 
 #[test]
+fn regions_that_run_alone_say_whether_they_take_locks() {
+    let program = program(
+        "unit l.c
+         fn main
+           @1 call! read
+           @2 call inner
+           @3 call! read
+           @4 nop
+           @5 call! pthread_mutex_unlock
+           @6 return
+         fn inner
+           @20 call! pthread_rwlock_rdlock
+           @21 return",
+    );
+    let flags = |source: &str| {
+        let found = ops(&compiled(&program, source));
+        let alone = found.iter().filter(|op| op.kind == plan::OP_ALONE || op.kind == plan::OP_LOCK);
+        alone.map(|op| op.flags).collect::<Vec<_>>()
+    };
+    assert_eq!(flags("{l.c:1; l.c:3} <> *"), [plan::TAKES_LOCKS]);
+    assert_eq!(flags("inner <> *"), [plan::TAKES_LOCKS]);
+    assert_eq!(flags("{l.c:3; l.c:5} <> *"), [0]);
+    assert_eq!(flags("{l.c:1; l.c:3} <> {l.c:1; l.c:3}"), [0]);
+}
+
+#[test]
 fn releases_come_first_at_a_slot() {
     let compiled = compiled(&mysql(), "log.cc:5 <> log.cc:6");
     let ops = ops(&compiled);
