@@ -319,7 +319,8 @@ fn many_short_threads_do_not_make_the_process_grow() {
     let recording = run.good();
     assert_eq!(recording.threads.len(), 3001);
     let (pages, mappings) = grown(&run.text());
-    assert!(pages < 100 && mappings < 20, "{pages} pages, {mappings} mappings");
+    // The creator's own log, some 100 bytes a thread, is in memory as far as its window goes. A page a thread would be 2700.
+    assert!(pages < 300 && mappings < 20, "{pages} pages, {mappings} mappings");
     let off = crate::support::succeed(std::process::Command::new(&program).arg("20000"));
     let (pages, mappings) = grown(&String::from_utf8(off.stdout).unwrap());
     assert!(pages < 100 && mappings < 20, "{pages} pages, {mappings} mappings");
