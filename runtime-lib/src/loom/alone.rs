@@ -113,7 +113,7 @@ pub fn begin(
 
 /// The owner, which is released, waits until all others are paused, or the wait is over.
 fn gather(member: &Member, wait: &mut Wait<'_>) {
-    wait.is_for_nothing();
+    wait.is_for_no_lock();
     let begun = sys::monotonic_nanoseconds();
     let is_paused_or_own =
         |other: &'static Member| core::ptr::eq(other, member) || protocol::released_at(other).is_some();
@@ -126,9 +126,7 @@ fn gather(member: &Member, wait: &mut Wait<'_>) {
             // One may have gone on before it saw that.
             as_owner(member, || GATE.take_back(protocol::ALONE_GO_ON));
         } else if !go_on && are_paused {
-            as_owner(member, || {
-                words::PENDING.fetch_and(!protocol::ALONE_GATHERS, Ordering::Release);
-            });
+            as_owner(member, || protocol::all_are_gathered(&GATE));
         } else {
             looks += 1;
             super::wait_a_little(looks);

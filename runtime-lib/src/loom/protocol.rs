@@ -232,6 +232,15 @@ pub fn let_holders_go(shared: &impl Shared, waits: impl FnOnce() -> bool) {
     }
 }
 
+/// The owner has seen all others released, behind a look by which nobody was let go: that is over, unless somebody has been let go since.
+/// Callers exclude each other, and those who [`Shared::change`] anything.
+pub fn all_are_gathered(shared: &impl Shared) {
+    let pending = shared.pending().load(Ordering::Relaxed);
+    if pending & ALONE_GO_ON == 0 {
+        shared.pending().store(pending & !ALONE_GATHERS, Ordering::Release);
+    }
+}
+
 /// The thread is released: what it did before is seen by an updater that sees this.
 pub fn release(member: &impl Member, location: usize) {
     member.at().store(location, Ordering::Release);

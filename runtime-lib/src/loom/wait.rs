@@ -112,7 +112,7 @@ impl<'a> Wait<'a> {
     }
 
     /// It waits for no lock: nobody needs to give one back for it.
-    pub fn is_for_nothing(&self) {
+    pub fn is_for_no_lock(&self) {
         self.member.waits.store(wire::AT_CHECK, Ordering::Relaxed);
     }
 

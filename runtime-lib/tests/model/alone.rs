@@ -51,8 +51,7 @@ impl Scene {
                 self.world.take_back(ALONE_GO_ON);
             } else if protocol::released_at(&self.holder).is_some() {
                 let _control = self.control.lock().unwrap();
-                let pending = self.world.pending();
-                pending.store(pending.load(Ordering::Relaxed) & !ALONE_GATHERS, Ordering::Release);
+                protocol::all_are_gathered(&self.world);
             } else {
                 thread::yield_now();
             }
@@ -61,10 +60,16 @@ impl Scene {
 
     /// As the owner: takes the lock that the holder has.
     fn take_lock(&self) {
+        self.wait_for(|| {
+            while self.lock.load(Ordering::Acquire) != 0 {
+                self.sleepers.wait(&self.lock, 1);
+            }
+        });
+    }
+
+    fn wait_for(&self, wait: impl FnOnce()) {
         protocol::release(&self.owner, HOLDING);
-        while self.lock.load(Ordering::Acquire) != 0 {
-            self.sleepers.wait(&self.lock, 1);
-        }
+        wait();
         come_back(&self.world, &self.owner, HOLDING);
         while self.is_pending(ALONE_GATHERS) {
             protocol::release(&self.owner, SAFE);
@@ -166,6 +171,28 @@ fn holders_that_are_let_go_at_first_are_seen_to_run() {
             scene.end();
             thread.join().unwrap();
             assert_eq!(scene.world.read(), 1);
+        });
+    }
+}
+
+/// A wait that ends by itself, as one for some time does, while somebody sees it and lets holders go.
+#[test]
+fn who_was_let_go_in_a_wait_that_ends_by_itself_is_seen_to_run() {
+    for mode in [0, FENCES] {
+        model(3, move || {
+            let scene = Scene::new(mode);
+            protocol::comes_back(&scene.world, &scene.owner);
+            let thread = thread::spawn({
+                let scene = scene.clone();
+                move || scene.hold()
+            });
+            scene.begin(0);
+            scene.world.write();
+            scene.wait_for(|| ());
+            scene.world.write();
+            scene.end();
+            thread.join().unwrap();
+            assert_eq!(scene.world.read(), 2);
         });
     }
 }
