@@ -17,5 +17,10 @@ int blocks(int n);
 int returns(int n);
 int old_style();
 int jumps(int n);
+// Of the types that signal handlers have, also with parameters that are passed in memory.
+void notes(int n);
+void copies(int n, struct large of, struct large more);
+void tells(int n, void *to, void *more);
+extern __thread long noted;
 // Defined in units_caller.c.
 int back(int n);

@@ -35,6 +35,18 @@ int blocks(int n) {
 }
 int returns(int n) { return n > 2 ? plain(n) : back(n); }
 int old_style(int a, int b) { return a * 100 + b; }
+__thread long noted;
+void notes(int n) {
+  noted = noted * 3 + n;
+  if (n > 2)
+    notes(n / 2);
+}
+void copies(int n, struct large of, struct large more) { noted += of.a[n % 5] * 7 + more.a[n % 3] + (long)more.b; }
+void tells(int n, void *to, void *more) {
+  *(long *)to += n;
+  notes(back(n));
+  *(long *)more += noted;
+}
 int jumps(int n) {
   static void *const to[] = {&&up, &&twice, &&end};
   int sum = n;

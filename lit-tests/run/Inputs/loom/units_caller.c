@@ -21,6 +21,15 @@ __attribute__((noinline)) static unsigned long round_of(int n) {
   h = h * 31 + returns(n % 6);
   h = h * 31 + old_style(n, 3);
   h = h * 31 + jumps(n % 30);
+  notes(n % 9);
+  copies(n, large, (struct large){{n, 1, n}, 3});
+  long told[2] = {n, 1};
+  tells(n % 4, &told[0], &told[1]);
+  void (*volatile noting)(int) = notes;
+  void (*volatile telling)(int, void *, void *) = tells;
+  noting(n % 5);
+  telling(n % 6, &told[1], &told[0]);
+  h = h * 31 + (unsigned long)(noted + told[0] * 3 + told[1]);
   int (*volatile pointer)(int) = n % 2 ? plain : blocks;
   return h * 31 + pointer(n);
 }
