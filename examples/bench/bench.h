@@ -10,6 +10,10 @@
 
 enum { MAX_THREADS = 64 };
 
+// Of a structure: it fills cache lines of its own. What threads write stands in such ones; else luck decides, in each build anew, whether
+// it shares a line with SIZE, and each lock makes all other threads wait for that.
+#define OWN_LINES __attribute__((aligned(64)))
+
 static int threads;
 static long size;
 

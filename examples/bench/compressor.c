@@ -12,7 +12,7 @@ struct block {
   unsigned char text[BLOCK];
 };
 
-static struct {
+static struct OWN_LINES {
   pthread_mutex_t lock;
   pthread_cond_t not_full, not_empty;
   struct block *places[PLACES];

@@ -13,9 +13,11 @@ enum { MESSAGE = 64 };
 
 static int listener, connections[MAX_THREADS];
 static struct sockaddr_in address = {.sin_family = AF_INET};
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t connection_closed = PTHREAD_COND_INITIALIZER;
-static long requests, open_connections;
+static struct OWN_LINES {
+  pthread_mutex_t lock;
+  pthread_cond_t connection_closed;
+  long requests, open_connections;
+} server = {.lock = PTHREAD_MUTEX_INITIALIZER, .connection_closed = PTHREAD_COND_INITIALIZER};
 
 static void check(int ok, const char *what) {
   if (!ok) {
@@ -39,16 +41,16 @@ static void *serve(void *arg) {
   int fd = (int)(long)arg;
   unsigned char message[MESSAGE];
   while (receive(fd, message)) {
-    pthread_mutex_lock(&lock);
-    requests++; // [often]
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&server.lock);
+    server.requests++; // [often]
+    pthread_mutex_unlock(&server.lock);
     check(write(fd, message, MESSAGE) == MESSAGE, "write");
   }
   close(fd);
-  pthread_mutex_lock(&lock);
-  if (--open_connections == 0)
-    pthread_cond_signal(&connection_closed); // [rare]
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_lock(&server.lock);
+  if (--server.open_connections == 0)
+    pthread_cond_signal(&server.connection_closed); // [rare]
+  pthread_mutex_unlock(&server.lock);
   return NULL;
 }
 
@@ -96,17 +98,17 @@ int main(int argc, char *argv[]) {
   check(listener >= 0 && bind(listener, (struct sockaddr *)&address, sizeof address) == 0, "bind");
   check(listen(listener, MAX_THREADS) == 0, "listen");
   check(getsockname(listener, (struct sockaddr *)&address, &length) == 0, "getsockname");
-  open_connections = threads;
+  server.open_connections = threads;
   pthread_t acceptor;
   check(pthread_create(&acceptor, NULL, accept_all, NULL) == 0, "pthread_create");
   for (int i = 0; i < threads; ++i)
     connections[i] = connect_to_server();
   run_threads(client);
   pthread_join(acceptor, NULL);
-  pthread_mutex_lock(&lock);
-  while (open_connections > 0)
-    pthread_cond_wait(&connection_closed, &lock);
-  pthread_mutex_unlock(&lock);
-  printf("echo_server %ld: %ld requests\n", size, requests);
+  pthread_mutex_lock(&server.lock);
+  while (server.open_connections > 0)
+    pthread_cond_wait(&server.connection_closed, &server.lock);
+  pthread_mutex_unlock(&server.lock);
+  printf("echo_server %ld: %ld requests\n", size, server.requests);
   return 0;
 }

@@ -10,7 +10,9 @@ struct point {
 static struct point *points, *roots;
 static long count;
 static double direction;
-static pthread_barrier_t stage_done;
+static struct OWN_LINES {
+  pthread_barrier_t barrier;
+} stage_done;
 
 static long reversed(long x) {
   long result = 0;
@@ -36,7 +38,7 @@ static void *transform(void *arg) {
       points[j] = swap;
     }
   }
-  pthread_barrier_wait(&stage_done);
+  pthread_barrier_wait(&stage_done.barrier);
   for (long stage = 0; stage < size; ++stage) {
     long half = 1L << stage;
     for (long k = first / 2; k < last / 2; ++k) {
@@ -45,7 +47,7 @@ static void *transform(void *arg) {
       root.im *= direction;
       butterfly(&points[at], &points[at + half], root);
     }
-    pthread_barrier_wait(&stage_done);
+    pthread_barrier_wait(&stage_done.barrier);
   }
   return NULL;
 }
@@ -64,12 +66,12 @@ int main(int argc, char *argv[]) {
   uint64_t seed = 1;
   for (long i = 0; i < count; ++i)
     points[i].re = (double)(next_random(&seed) % 256);
-  pthread_barrier_init(&stage_done, NULL, threads);
+  pthread_barrier_init(&stage_done.barrier, NULL, threads);
   direction = 1;
   run_threads(transform);
   direction = -1;
   run_threads(transform);
-  pthread_barrier_destroy(&stage_done);
+  pthread_barrier_destroy(&stage_done.barrier);
   seed = 1;
   long wrong = 0, sum = 0;
   for (long i = 0; i < count; ++i) {

@@ -5,8 +5,10 @@
 enum { BLOCK = 32 };
 
 static double *a, *b, *c;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static long next_tile;
+static struct OWN_LINES {
+  pthread_mutex_t lock;
+  long next;
+} tiles = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static long min(long x, long y) { return x < y ? x : y; }
 
@@ -22,14 +24,14 @@ static void multiply_tile(long row, long column) {
 }
 
 static void *worker(void *arg) {
-  long tiles = (size + BLOCK - 1) / BLOCK;
+  long side = (size + BLOCK - 1) / BLOCK;
   for (;;) {
-    pthread_mutex_lock(&lock);
-    long tile = next_tile++;
-    pthread_mutex_unlock(&lock);
-    if (tile >= tiles * tiles)
+    pthread_mutex_lock(&tiles.lock);
+    long tile = tiles.next++;
+    pthread_mutex_unlock(&tiles.lock);
+    if (tile >= side * side)
       return arg;
-    multiply_tile(tile / tiles * BLOCK, tile % tiles * BLOCK);
+    multiply_tile(tile / side * BLOCK, tile % side * BLOCK);
   }
 }
 

@@ -13,7 +13,9 @@ struct body {
 };
 
 static struct body *bodies;
-static pthread_barrier_t phase_done;
+static struct OWN_LINES {
+  pthread_barrier_t barrier;
+} phase_done;
 
 typedef int64_t force[3];
 
@@ -51,14 +53,14 @@ static void *worker(void *arg) {
   for (int step = 0; step < STEPS; ++step) {
     for (long first = me * ROWS; first < size; first += threads * ROWS)
       add_rows(first, first + ROWS < size ? first + ROWS : size, sums);
-    pthread_barrier_wait(&phase_done);
+    pthread_barrier_wait(&phase_done.barrier);
     for (long i = me; i < size; i += threads)
       for (int d = 0; d < 3; ++d) {
         bodies[i].v[d] += (double)bodies[i].force[d] * 1e-15;
         bodies[i].x[d] += bodies[i].v[d];
         bodies[i].force[d] = 0;
       }
-    pthread_barrier_wait(&phase_done);
+    pthread_barrier_wait(&phase_done.barrier);
   }
   free(sums); // [rare]
   return NULL;
@@ -73,9 +75,9 @@ int main(int argc, char *argv[]) {
     for (int d = 0; d < 3; ++d)
       bodies[i].x[d] = (double)(next_random(&seed) % 100000) / 1000;
   }
-  pthread_barrier_init(&phase_done, NULL, threads);
+  pthread_barrier_init(&phase_done.barrier, NULL, threads);
   run_threads(worker);
-  pthread_barrier_destroy(&phase_done);
+  pthread_barrier_destroy(&phase_done.barrier);
   double sum = 0;
   for (long i = 0; i < size; ++i) {
     sum += bodies[i].x[0] + 2 * bodies[i].x[1] + 3 * bodies[i].x[2];

@@ -6,7 +6,9 @@ enum { BITS = 8, BUCKETS = 1 << BITS };
 
 static uint32_t *from, *to;
 static long counts[MAX_THREADS][BUCKETS];
-static pthread_barrier_t step_done;
+static struct OWN_LINES {
+  pthread_barrier_t barrier;
+} step_done;
 
 static void make_offsets(void) {
   long offset = 0;
@@ -27,19 +29,19 @@ static void *sort_part(void *arg) {
       mine[bucket] = 0;
     for (long i = first; i < last; ++i)
       mine[from[i] >> shift & (BUCKETS - 1)]++;
-    pthread_barrier_wait(&step_done);
+    pthread_barrier_wait(&step_done.barrier);
     if (me == 0)
       make_offsets();
-    pthread_barrier_wait(&step_done);
+    pthread_barrier_wait(&step_done.barrier);
     for (long i = first; i < last; ++i)
       to[mine[from[i] >> shift & (BUCKETS - 1)]++] = from[i];
-    pthread_barrier_wait(&step_done);
+    pthread_barrier_wait(&step_done.barrier);
     if (me == 0) {
       uint32_t *swap = from;
       from = to;
       to = swap;
     }
-    pthread_barrier_wait(&step_done);
+    pthread_barrier_wait(&step_done.barrier);
   }
   return NULL;
 }
@@ -51,9 +53,9 @@ int main(int argc, char *argv[]) {
   uint64_t seed = 1;
   for (long i = 0; i < size; ++i)
     from[i] = (uint32_t)next_random(&seed);
-  pthread_barrier_init(&step_done, NULL, threads);
+  pthread_barrier_init(&step_done.barrier, NULL, threads);
   run_threads(sort_part);
-  pthread_barrier_destroy(&step_done);
+  pthread_barrier_destroy(&step_done.barrier);
   uint64_t sum = 0;
   long wrong = 0;
   for (long i = 0; i < size; ++i) {

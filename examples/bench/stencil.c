@@ -5,7 +5,9 @@
 enum { SWEEPS = 1000 };
 
 static float *grids[2];
-static pthread_barrier_t sweep_done;
+static struct OWN_LINES {
+  pthread_barrier_t barrier;
+} sweep_done;
 
 static void *worker(void *arg) {
   long me = (long)arg, inner = size - 2;
@@ -18,7 +20,7 @@ static void *worker(void *arg) {
         long i = y * size + x;
         new[i] = 0.25f * (old[i - 1] + old[i + 1] + old[i - size] + old[i + size]);
       }
-    pthread_barrier_wait(&sweep_done);
+    pthread_barrier_wait(&sweep_done.barrier);
   }
   return NULL;
 }
@@ -30,9 +32,9 @@ int main(int argc, char *argv[]) {
     for (long i = 0; i < size; ++i)
       grids[g][i] = grids[g][i * size] = (float)(i % 100);
   }
-  pthread_barrier_init(&sweep_done, NULL, threads);
+  pthread_barrier_init(&sweep_done.barrier, NULL, threads);
   run_threads(worker);
-  pthread_barrier_destroy(&sweep_done);
+  pthread_barrier_destroy(&sweep_done.barrier);
   double sum = 0;
   for (long i = 0; i < size * size; ++i)
     sum += grids[SWEEPS % 2][i];

@@ -10,10 +10,12 @@ struct task {
   uint32_t columns, left, right;
 };
 
-static struct task *tasks;
-static long waiting_tasks, unfinished, solutions;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static struct OWN_LINES {
+  pthread_mutex_t lock;
+  pthread_cond_t changed;
+  struct task *tasks;
+  long waiting, unfinished, solutions;
+} queue = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static long solve(uint32_t columns, uint32_t left, uint32_t right) {
   uint32_t all = (1u << size) - 1;
@@ -28,21 +30,21 @@ static long solve(uint32_t columns, uint32_t left, uint32_t right) {
 }
 
 static void push(struct task task) {
-  pthread_mutex_lock(&lock);
-  if (waiting_tasks == MAX_TASKS)
+  pthread_mutex_lock(&queue.lock);
+  if (queue.waiting == MAX_TASKS)
     abort();
-  tasks[waiting_tasks++] = task;
-  unfinished++;
-  pthread_cond_signal(&changed);
-  pthread_mutex_unlock(&lock);
+  queue.tasks[queue.waiting++] = task;
+  queue.unfinished++;
+  pthread_cond_signal(&queue.changed);
+  pthread_mutex_unlock(&queue.lock);
 }
 
 static void run(struct task task) {
   if (task.row == SPLIT_ROWS || task.row == size) {
     long found = solve(task.columns, task.left, task.right);
-    pthread_mutex_lock(&lock);
-    solutions += found;
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_lock(&queue.lock);
+    queue.solutions += found;
+    pthread_mutex_unlock(&queue.lock);
     return;
   }
   uint32_t all = (1u << size) - 1;
@@ -53,20 +55,20 @@ static void run(struct task task) {
 }
 
 static void *worker(void *arg) {
-  pthread_mutex_lock(&lock);
-  while (unfinished > 0) {
-    if (waiting_tasks == 0) {
-      pthread_cond_wait(&changed, &lock);
+  pthread_mutex_lock(&queue.lock);
+  while (queue.unfinished > 0) {
+    if (queue.waiting == 0) {
+      pthread_cond_wait(&queue.changed, &queue.lock);
       continue;
     }
-    struct task task = tasks[--waiting_tasks];
-    pthread_mutex_unlock(&lock);
+    struct task task = queue.tasks[--queue.waiting];
+    pthread_mutex_unlock(&queue.lock);
     run(task);
-    pthread_mutex_lock(&lock);
-    if (--unfinished == 0) // [often]
-      pthread_cond_broadcast(&changed); // [rare]
+    pthread_mutex_lock(&queue.lock);
+    if (--queue.unfinished == 0) // [often]
+      pthread_cond_broadcast(&queue.changed); // [rare]
   }
-  pthread_mutex_unlock(&lock);
+  pthread_mutex_unlock(&queue.lock);
   return arg;
 }
 
@@ -74,9 +76,9 @@ int main(int argc, char *argv[]) {
   read_arguments(argc, argv, 4, 14);
   if (size > 16)
     return 2;
-  tasks = allocate(MAX_TASKS, sizeof *tasks);
+  queue.tasks = allocate(MAX_TASKS, sizeof *queue.tasks);
   push((struct task){0, 0, 0, 0});
   run_threads(worker);
-  printf("task_queue %ld: %ld\n", size, solutions);
+  printf("task_queue %ld: %ld\n", size, queue.solutions);
   return 0;
 }

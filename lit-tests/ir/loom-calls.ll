@@ -5,8 +5,9 @@ target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-f80:128-n8:16
 target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-DAG: @covsched_loom_at = external dso_local thread_local(localexec) global i64
-; CHECK-DAG: @covsched.loom.functions = internal global [[[#]] x i64] zeroinitializer, no_sanitize_address, no_sanitize_hwaddress, align 8
-; CHECK-DAG: @covsched.loom.calls = internal global [1 x ptr] [ptr getelementptr inbounds (i8, ptr @covsched.loom.locations, i64 {{[0-9]+}})]
+; What fast paths read fills cache lines of its own.
+; CHECK-DAG: @covsched.loom.functions = internal global { [{{[0-9]+}} x i64], [{{[0-9]+}} x i8] } zeroinitializer, no_sanitize_address, no_sanitize_hwaddress, align 64
+; CHECK-DAG: @covsched.loom.calls = internal global { [1 x ptr], [56 x i8] } { [1 x ptr] [ptr getelementptr inbounds (i8, ptr @covsched.loom.locations, i64 {{[0-9]+}})], [56 x i8] zeroinitializer }, {{.*}}align 64
 ; CHECK-DAG: @covsched.loom.unit = internal global {{.*}}section "covsched_loom_units"
 ; CHECK-DAG: @llvm.used = {{.*}}@covsched.loom.unit
 ; CHECK-DAG: @llvm.global_ctors = {{.*}}@covsched.loom.register

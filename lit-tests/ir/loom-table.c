@@ -15,7 +15,7 @@ void report(int);
 void elsewhere(void);
 extern void (*at_end)(void);
 
-// MODULE-DAG: @covsched.loom.functions = internal global [4 x i64] zeroinitializer
+// MODULE-DAG: @covsched.loom.functions = internal global { [4 x i64], [32 x i8] } zeroinitializer, {{.*}}align 64
 // MODULE-DAG: @covsched.loom.table = {{.*}}section ".llvmcmd"
 // PRECISE: unit {{.*}}loom-table.c, precise,
 // PRECISE-NOT: {{^}}original

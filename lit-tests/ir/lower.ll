@@ -3,7 +3,8 @@
 ; RUN: %opt -load-pass-plugin=%plugin -passes='covsched-instrument<no-bitcode>,covsched-lower,verify' -S %s | %FileCheck %s
 target triple = "x86_64-pc-linux-gnu"
 
-; CHECK: @covsched_active = linkonce_odr hidden global i8 0, {{.*}}comdat
+; The byte fills a cache line, so that nothing that the program writes is beside it.
+; CHECK: @covsched_active = linkonce_odr hidden global { i8, [63 x i8] } zeroinitializer, {{.*}}comdat, align 64
 
 ; Allocas stay in the entry block, where they cost nothing.
 ; CHECK-LABEL: define i32 @main(

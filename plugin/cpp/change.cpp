@@ -25,6 +25,19 @@ using covsched::str;
 
 bool covsched::isInstrumented(const Function &F) { return F.hasFnAttribute(InstrumentedAttribute); }
 
+void covsched::keepFromSanitizers(GlobalVariable &G) {
+  GlobalValue::SanitizerMetadata Metadata;
+  Metadata.NoAddress = true;
+  Metadata.NoHWAddress = true;
+  G.setSanitizerMetadata(Metadata);
+}
+
+Constant *covsched::fillCacheLines(Constant &Value, const DataLayout &Layout) {
+  uint64_t Size = Layout.getTypeAllocSize(Value.getType());
+  auto *Rest = ArrayType::get(Type::getInt8Ty(Value.getContext()), alignTo(Size, CacheLine) - Size);
+  return ConstantStruct::getAnon({&Value, ConstantAggregateZero::get(Rest)});
+}
+
 Instruction *covsched::afterParameters(Function &F) {
   auto IsLocal = [](const Value *Pointer) {
     auto *Local = dyn_cast<AllocaInst>(Pointer->stripInBoundsConstantOffsets());
@@ -124,14 +137,6 @@ static void makeOneAnObject(GlobalObject &G) {
   G.setVisibility(GlobalValue::HiddenVisibility);
   G.setDSOLocal(true);
   G.setComdat(G.getParent()->getOrInsertComdat(G.getName()));
-}
-
-/// Sanitizers would put red zones between what a linker section must hold back to back.
-static void keepFromSanitizers(GlobalVariable &G) {
-  GlobalValue::SanitizerMetadata Metadata;
-  Metadata.NoAddress = true;
-  Metadata.NoHWAddress = true;
-  G.setSanitizerMetadata(Metadata);
 }
 
 static void extendSmallIntegers(Function &F, const CovWord *Params, size_t Count, CovWord Result) {
@@ -381,7 +386,7 @@ void cov_add_section_data(LLVMModuleRef module, CovText name, CovText section, C
   auto *G = new GlobalVariable(M, Data->getType(), true, GlobalValue::PrivateLinkage, Data, str(name));
   G->setSection(str(section));
   G->setAlignment(Align(8));
-  keepFromSanitizers(*G);
+  covsched::keepFromSanitizers(*G);
   if (retain)
     appendToUsed(M, {G});
   else
@@ -393,10 +398,11 @@ LLVMValueRef cov_active_byte(LLVMModuleRef module, CovText name) {
   if (GlobalVariable *Known = M.getGlobalVariable(str(name)))
     return wrap(Known);
   auto *Byte = Type::getInt8Ty(M.getContext());
-  auto *G = new GlobalVariable(M, Byte, false, GlobalValue::LinkOnceODRLinkage, ConstantInt::get(Byte, 0),
-                               str(name));
+  Constant *Line = covsched::fillCacheLines(*ConstantInt::get(Byte, 0), M.getDataLayout());
+  auto *G = new GlobalVariable(M, Line->getType(), false, GlobalValue::LinkOnceODRLinkage, Line, str(name));
+  G->setAlignment(Align(covsched::CacheLine));
   makeOneAnObject(*G);
-  keepFromSanitizers(*G);
+  covsched::keepFromSanitizers(*G);
   return wrap(G);
 }
 
@@ -423,7 +429,7 @@ void cov_add_registration(LLVMModuleRef module, CovText section, LLVMValueRef ho
        bound("__start_"), bound("__stop_"), unwrap<Constant>(active)});
   auto *G = new GlobalVariable(M, Record->getType(), true, GlobalValue::LinkOnceODRLinkage, Record, RecordName);
   makeOneAnObject(*G);
-  keepFromSanitizers(*G);
+  covsched::keepFromSanitizers(*G);
 
   Function *Constructor = newFunction(M, FunctionType::get(Type::getVoidTy(Context), false), ConstructorName);
   IRBuilder<> Builder(BasicBlock::Create(Context, "", Constructor));

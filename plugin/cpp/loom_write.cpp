@@ -18,6 +18,9 @@
 
 using namespace llvm;
 using namespace covsched::loom;
+using covsched::CacheLine;
+using covsched::fillCacheLines;
+using covsched::keepFromSanitizers;
 using covsched::str;
 
 static bool isForExecutable(const Module &M) {
@@ -57,14 +60,6 @@ static Function *declareHook(Module &M, CovText Name, unsigned Params, bool Keep
       F->setCallingConv(CallingConv::PreserveAll);
   }
   return F;
-}
-
-/// Sanitizers would put red zones between what the runtime takes for one array.
-static void keepFromSanitizers(GlobalVariable &G) {
-  GlobalValue::SanitizerMetadata Metadata;
-  Metadata.NoAddress = true;
-  Metadata.NoHWAddress = true;
-  G.setSanitizerMetadata(Metadata);
 }
 
 static GlobalVariable *declareArray(Module &M, StringRef Name) {
@@ -278,6 +273,13 @@ static GlobalVariable *define(Module &M, GlobalVariable *Declared, StringRef Nam
   return G;
 }
 
+/// An array that fast paths read.
+static GlobalVariable *defineAlone(Module &M, GlobalVariable *Declared, StringRef Name, Constant *Array) {
+  GlobalVariable *G = define(M, Declared, Name, fillCacheLines(*Array, M.getDataLayout()), false);
+  G->setAlignment(Align(CacheLine));
+  return G;
+}
+
 static GlobalVariable *defineHashes(Module &M, StringRef Name, const uint64_t *Hashes, size_t Count) {
   ArrayRef<uint64_t> All(Hashes, Count);
   return define(M, nullptr, Name, ConstantDataArray::get(M.getContext(), All), true);
@@ -387,13 +389,13 @@ void cov_loom_finish(CovLoom *unit, const CovLoomUnit *facts) {
     layOutLoopsByFrequency();
   uint32_t Locations = facts->locations + unit->SlotCount;
   unit->Locations = define(M, unit->Locations, "covsched.loom.locations", zeros(Byte, Locations), false);
-  unit->Functions = define(M, unit->Functions, "covsched.loom.functions", zeros(Word, facts->functions), false);
+  unit->Functions = defineAlone(M, unit->Functions, "covsched.loom.functions", zeros(Word, facts->functions));
   unit->Slots = define(M, unit->Slots, "covsched.loom.slots", zeros(Word, unit->SlotCount), false);
   SmallVector<Constant *, 16> Cells;
   for (size_t I = 0; I < facts->cell_count; ++I)
     Cells.push_back(unit->location(facts->cell_locations[I]));
   Constant *AllCells = ConstantArray::get(ArrayType::get(PointerType::get(Context, 0), Cells.size()), Cells);
-  unit->Calls = define(M, unit->Calls, "covsched.loom.calls", AllCells, false);
+  unit->Calls = defineAlone(M, unit->Calls, "covsched.loom.calls", AllCells);
   GlobalVariable *Callees = defineHashes(M, "covsched.loom.callees", facts->callees, facts->cell_count);
   GlobalVariable *Defined = defineHashes(M, "covsched.loom.defined", facts->defined, facts->defined_count);
 

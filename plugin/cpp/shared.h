@@ -7,7 +7,10 @@
 #include "llvm/ADT/StringRef.h"
 
 namespace llvm {
+class Constant;
+class DataLayout;
 class Function;
+class GlobalVariable;
 class Instruction;
 class Module;
 class Type;
@@ -34,6 +37,13 @@ bool isInstrumented(const llvm::Function &F);
 llvm::Instruction *afterParameters(llvm::Function &F);
 /// The type behind a word of the hook table.
 llvm::Type *typeOf(llvm::Module &M, CovWord Word);
+/// Sanitizers would put red zones between what the runtime or a linker section must have back to back.
+void keepFromSanitizers(llvm::GlobalVariable &G);
+/// What instrumented code reads all the time fills cache lines of its own: else each write of a variable that happens to stand beside
+/// it would make the next read on another processor slow.
+constexpr uint64_t CacheLine = 64;
+/// The value, and zeros up to the end of its last cache line.
+llvm::Constant *fillCacheLines(llvm::Constant &Value, const llvm::DataLayout &Layout);
 /// Whether code or data that is not done yet uses a synchronizing function's address: see cov_address_used.
 bool isAddressUse(const llvm::Use &U);
 

@@ -16,7 +16,7 @@ struct job {
   const struct script *script;
 };
 
-static struct {
+static struct OWN_LINES {
   pthread_mutex_t lock;
   long next;
   uint64_t sum;

@@ -4,6 +4,7 @@
 //! `covsched_loom_member` is the runtime's own.
 
 use core::arch::{asm, global_asm};
+use core::ops::Deref;
 use core::sync::atomic::{AtomicU8, AtomicUsize};
 
 global_asm!(
@@ -23,9 +24,21 @@ global_asm!(
     ".popsection",
 );
 
+/// A byte that programs read all the time, in a cache line of its own: a variable beside it that the program writes would make
+/// each next read on another processor slow.
+#[repr(C, align(64))]
+pub struct OwnLine(AtomicU8);
+
+impl Deref for OwnLine {
+    type Target = AtomicU8;
+    fn deref(&self) -> &AtomicU8 {
+        &self.0
+    }
+}
+
 /// The `PENDING` of core's `loom::abi`: bits of [`super::protocol`].
 #[export_name = "covsched_loom_pending"]
-pub static PENDING: AtomicU8 = AtomicU8::new(0);
+pub static PENDING: OwnLine = OwnLine(AtomicU8::new(0));
 
 /// The calling thread's `AT`, for as long as the thread lives.
 #[inline(always)]
