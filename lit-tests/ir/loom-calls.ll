@@ -99,9 +99,22 @@ define i32 @main(i32 %argc, ptr %argv) nounwind {
 ; CHECK-NEXT: call void %handler(i32 1)
 ; CHECK: store volatile i64 1, ptr @covsched_loom_at
 ; CHECK: call void %other(i64 2)
+; A call without a prototype, as clang makes it of `void (*f)()`; and a function that was done before, with another file at link time.
+; CHECK: store volatile i64 ptrtoint (ptr {{.*}}@covsched.loom.locations{{.*}}, ptr @covsched_loom_at
+; CHECK-NEXT: call void (i32, ...) %handler(i32 3)
+; CHECK: store volatile i64 ptrtoint (ptr {{.*}}@covsched.loom.locations{{.*}}, ptr @covsched_loom_at
+; CHECK-NEXT: call void @done(i32 4)
+; CHECK: store volatile i64 1, ptr @covsched_loom_at
+; CHECK: ret void
 define internal void @by_pointer(ptr %handler, ptr %other) noinline {
   call void %handler(i32 1)
   call void %other(i64 2)
+  call void (i32, ...) %handler(i32 3)
+  call void @done(i32 4)
+  ret void
+}
+
+define void @done(i32 %n) noinline "covsched-loom" {
   ret void
 }
 

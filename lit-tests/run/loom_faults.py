@@ -326,6 +326,30 @@ def with_unit(options, source, text, delay):
     return hard_to_update(options, source, text, delay, [str(path.with_stem(f"{path.stem}_unit"))])
 
 
+def overlapping(options):
+    """Regions of two filters that overlap, in which a thread runs alone: that one of the filters comes and goes does not change what the
+    other one does, nor does that the thread blocks with a lock, or forks."""
+    app = loom_process.build(options, INPUTS / "alone.c", flags=[f"-I{EXAMPLES}"])
+    region = "{{alone.c:[{0}]; alone.c:[{0}-end]}} <> *\n"
+    lines = {name: loom_process.filter_file(options, name, region.format(name), INPUTS) for name in ("first", "second")}
+    with Live(options, app, delay=100) as live:
+        live.go_on()
+        live.add(lines["second"])
+        live.failures_in(loom_process.SETTLE)
+        before = live.failures
+        for _ in range(CYCLES):
+            number, _ = live.add(lines["first"])
+            live.go_on(2)
+            live.remove(number)
+        if live.failures != before:
+            raise Failed(f"{live.failures - before} failures under the filter")
+        if any(one["report"] for one in live.filters()):
+            raise Failed(f"taken out: {live.filters()}")
+        live.stop_clean()
+        if live.said():
+            raise Failed(live.said())
+
+
 def called_early(options):
     """Code that runs before its unit is known does not keep the first filter out, nor is that filter taken out while the process ends."""
     app = loom_process.build(options, INPUTS / "own_malloc.cpp", flags=[f"-I{EXAMPLES}"])
@@ -387,6 +411,7 @@ def main():
         ("a handler of another unit", lambda: with_unit(options, "foreign_handler.c", LINES.format("foreign_handler.c"), 0)),
         ("locks, alone", lambda: hard_to_update(options, "locked_calls.c", LOCKED, 100)),
         ("nested locks, alone", lambda: hard_to_update(options, "locked_calls.c", LOCKED, 100, ["-DNESTED"], "nested_calls")),
+        ("overlapping regions, alone", lambda: overlapping(options)),
         ("cancelled", lambda: hard_to_update(options, "cancelled.c", MUTUAL, 0)),
         ("cancelled, alone", lambda: hard_to_update(options, "cancelled.c", ALONE, 0)),
     ]

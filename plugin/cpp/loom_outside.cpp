@@ -108,8 +108,12 @@ void covsched::loom::wrapHandler(CovLoom &Unit, Function &F) {
   Wrapper->setDSOLocal(F.isDSOLocal());
   Wrapper->setUnnamedAddr(F.getUnnamedAddr());
   Wrapper->setComdat(F.getComdat());
-  // Its own unit's calls need the body also if the linker takes another unit's wrapper.
-  F.setComdat(nullptr);
+  // Its own unit's calls need the body also if the linker takes another unit's wrapper. But addresses of labels, in a table that
+  // the linker takes from another unit, would be those of that unit's body.
+  bool HasLabels = any_of(F, [](const BasicBlock &Block) { return Block.hasAddressTaken(); });
+  bool IsLeftToLinker = HasLabels && F.hasComdat();
+  if (!IsLeftToLinker)
+    F.setComdat(nullptr);
   SmallVector<MDNode *, 2> Types;
   F.getMetadata(LLVMContext::MD_type, Types);
   for (MDNode *Type : Types)
@@ -118,7 +122,7 @@ void covsched::loom::wrapHandler(CovLoom &Unit, Function &F) {
 
   // Its own unit calls the body as any other function; everybody else comes through the wrapper. What may be replaced
   // at link time is called by its name.
-  bool IsReplaceable = F.isInterposable(), HasEntry = !F.hasLocalLinkage() && canHaveEntry(Unit, *Wrapper);
+  bool IsReplaceable = F.isInterposable() || IsLeftToLinker, HasEntry = !F.hasLocalLinkage() && canHaveEntry(Unit, *Wrapper);
   F.replaceUsesWithIf(Wrapper, [&](Use &U) {
     auto *Call = dyn_cast<CallBase>(U.getUser());
     bool IsCall = Call && Call->isCallee(&U) && Call->getFunctionType() == F.getFunctionType();

@@ -99,11 +99,10 @@ static CovLoomObstacle obstacleOf(const Instruction &I) {
 }
 
 /// void (i32) or void (i32, ptr, ptr): what signal handlers are, and other functions as well.
-static bool isHandlersType(const FunctionType &Type) {
-  if (!Type.getReturnType()->isVoidTy() || Type.isVarArg() || Type.getNumParams() == 0 || !Type.getParamType(0)->isIntegerTy(32))
+static bool isOfHandlers(const Type &Result, ArrayRef<Type *> Params) {
+  if (!Result.isVoidTy() || Params.empty() || !Params[0]->isIntegerTy(32))
     return false;
-  return Type.getNumParams() == 1 ||
-         (Type.getNumParams() == 3 && Type.getParamType(1)->isPointerTy() && Type.getParamType(2)->isPointerTy());
+  return Params.size() == 1 || (Params.size() == 3 && Params[1]->isPointerTy() && Params[2]->isPointerTy());
 }
 
 /// So many iterations, with those of the loops inside, may go by without a check: 64 strips.
@@ -175,7 +174,7 @@ uint8_t cov_loom_facts(LLVMValueRef function) {
     Facts |= COV_LOOM_FROM_OUTSIDE;
   if (Taken)
     Facts |= COV_LOOM_ADDRESS_TAKEN;
-  if (isHandlersType(*F.getFunctionType()))
+  if (!F.isVarArg() && isOfHandlers(*F.getReturnType(), F.getFunctionType()->params()))
     Facts |= COV_LOOM_HANDLER_TYPE;
   // AddressSanitizer makes frames in which no call can take the function's place.
   bool Forwards = !F.isVarArg() && !F.hasFnAttribute(Attribute::SanitizeAddress);
@@ -257,7 +256,11 @@ uint8_t cov_loom_call_facts(LLVMValueRef call) {
       if (Text.contains_insensitive(Word))
         Facts |= COV_LOOM_SYSTEM_CALL;
   }
-  if (isHandlersType(*Call.getFunctionType()))
+  // Without a prototype, as C has it, a call looks like one of a variadic function.
+  SmallVector<Type *, 4> Passed;
+  for (const Value *Argument : Call.args())
+    Passed.push_back(Argument->getType());
+  if (isOfHandlers(*Call.getType(), Passed))
     Facts |= COV_LOOM_OF_HANDLERS_TYPE;
   return Facts;
 }

@@ -104,8 +104,13 @@ pub const LOCATION_HOLDS: u8 = 4;
 /// A location's byte, with [`LOCATION_UNSAFE`]: a thread may stay here nevertheless, if no function that the plan names
 /// ([`super::plan::Frame`]) has a frame on its stack.
 pub const LOCATION_BY_CALLER: u8 = 8;
+/// A location's byte: a thread that waits here may be waiting for a lock of the program.
+pub const LOCATION_TAKES: u8 = 16;
+/// What stays: it does not depend on filters, and is asked as long as a thread may run alone.
+pub const LOCATION_LASTING: u8 = LOCATION_HOLDS | LOCATION_TAKES;
 /// All of these.
-pub const LOCATION_MARKS: u8 = LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_HOLDS | LOCATION_BY_CALLER;
+pub const LOCATION_MARKS: u8 =
+    LOCATION_UNSAFE | LOCATION_UNSAFE_BIRTH | LOCATION_BY_CALLER | LOCATION_LASTING;
 
 /// Version of [`Unit`] and of all symbols above.
 pub const VERSION: u32 = 2;

@@ -13,7 +13,7 @@ use core::mem::size_of;
 /// Magic word of [`PlanHeader`].
 pub const MAGIC: [u8; 8] = *b"CVFILTR\0";
 /// Version of everything in this module.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The longest plan.
 pub const MAX_SIZE: usize = 1 << 20;
 /// "No expression".

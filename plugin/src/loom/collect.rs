@@ -21,7 +21,7 @@ pub enum Meaning {
     Unknown,
     /// Through a pointer.
     Indirect,
-    /// Through a pointer to a function of a signal handler's type, which takes who comes to it running for interrupted.
+    /// Of a function of a signal handler's type, through a pointer mostly, which takes who comes to it running for interrupted.
     HandlerLike,
     /// It comes back a second time.
     ReturnsTwice,
@@ -161,6 +161,8 @@ fn read_call<'m>(
                 Some(facts) if facts.has_body() && !facts.is_declared() && !facts.is_interposable() => {
                     match places.get(&facts.function) {
                         Some(&place) => Meaning::Own(place),
+                        // Done before, maybe as what takes those who come running for interrupted.
+                        None if call.inst.calls_handler_like() => Meaning::HandlerLike,
                         // Done before, or left alone: it may do anything that instrumented code does.
                         None => Meaning::Indirect,
                     }

@@ -8,26 +8,30 @@
 //! # Locks
 //! A region may need a lock that another thread has. If it takes any, threads that may hold one get some time to give it back before
 //! they pause ([`protocol::ALONE_GO_ON`]); one that blocks with a lock counts as paused all the same. And if the region's thread
-//! blocks where it may be waiting for a lock, or for one of a filter's, those who may hold some go on until they do not: a thread
-//! that is paused sees that. Before the region's thread goes on, all others are paused again. So between two of its blocking calls
-//! nobody else runs; in one, threads with locks may.
+//! blocks in a call that takes a lock, or for one of a filter's, those who may hold some go on until they do not: a thread
+//! that is paused sees that. Before the region's thread goes on, all others are paused again (before its handlers do, unless one comes
+//! just then). So nobody else runs but while it waits for a lock; then threads with locks do.
+//!
+//! Limit: one that holds a lock and waits for its own turn to run alone does not go on. If the region's thread waits for that lock, the filter's
+//! timeout ends it.
 
 use super::filter::Filter;
 use super::heir::Heir;
 use super::holdings::Loan;
-use super::latch::{Latch, Taken};
+use super::latch::{Latch, Taken, Wake};
 use super::members::{self, Member, NO_SLOT};
 use super::protocol::{self, Shared};
 use super::wait::{self, Wait};
 use super::{block, holdings, units, with_control, words, GATE};
+use crate::log::Own;
 use crate::sys;
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use covsched_core::loom::wire;
 
 /// Nanoseconds for which those who may hold a lock are waited for before they pause with it.
 const HOLDERS_TIME: u64 = 1_000_000;
-/// Nanoseconds after which who may hold a lock looks again whether that is wanted, and for which it must have been, at least.
+/// Nanoseconds after which who may hold a lock looks again whether that is wanted. It must have been for half of that.
 const LOOK_AT_OWNER_EVERY: u64 = 1_000_000;
 
 /// Whose turn it is.
@@ -35,7 +39,9 @@ static TURN: Latch =
     Latch { word: AtomicU32::new(0), releases: AtomicU32::new(0), heir: Heir(AtomicU64::new(0)) };
 /// The member that others are paused for; 0: none.
 static OWNER: AtomicU32 = AtomicU32::new(0);
-/// Its filter, constraint and slot; the filter is installed while this is not null.
+/// What it runs alone for; under control.
+static CLAIMS: Own<Claims> = Own::new(Claims::NONE);
+/// The oldest of that: the filter, constraint and slot. The filter is installed while this is not null.
 static FILTER: AtomicPtr<Filter> = AtomicPtr::new(null_mut());
 static CONSTRAINT: AtomicU32 = AtomicU32::new(0);
 static LOCATION: AtomicUsize = AtomicUsize::new(0);
@@ -47,6 +53,88 @@ static TAKES_LOCKS: AtomicBool = AtomicBool::new(false);
 /// Since when it has been seen to wait for a lock; 0: it was not, when somebody looked last.
 static BLOCKED_SINCE: AtomicU64 = AtomicU64::new(0);
 
+/// A region.
+#[derive(Clone, Copy)]
+struct Claim {
+    filter: *const Filter,
+    constraint: u16,
+    location: usize,
+}
+
+impl Claim {
+    const NONE: Claim = Claim { filter: null(), constraint: 0, location: 0 };
+
+    fn is_for(&self, filter: *const Filter, constraint: u16) -> bool {
+        (self.filter, self.constraint) == (filter, constraint)
+    }
+}
+
+/// The regions that the owner is in, whose filters have not ended, the oldest first: regions of several filters may be nested, or overlap.
+#[derive(Clone, Copy)]
+struct Claims {
+    all: [Claim; 14],
+    count: usize,
+}
+
+impl Claims {
+    const NONE: Claims = Claims { all: [Claim::NONE; 14], count: 0 };
+
+    fn all(&self) -> &[Claim] {
+        &self.all[..self.count]
+    }
+
+    /// False if there is no room.
+    fn add(&mut self, claim: Claim) -> bool {
+        let is_new = !self.all().iter().any(|one| one.is_for(claim.filter, claim.constraint));
+        if is_new {
+            let Some(place) = self.all.get_mut(self.count) else { return false };
+            *place = claim;
+            self.count += 1;
+        }
+        true
+    }
+
+    fn remove(&mut self, which: impl Fn(&Claim) -> bool) {
+        let before = *self;
+        *self = Claims::NONE;
+        for &claim in before.all().iter().filter(|claim| !which(claim)) {
+            self.add(claim);
+        }
+    }
+}
+
+/// Under control: changes what the owner runs alone for.
+fn set_claims(claims: Claims) {
+    CLAIMS.set(claims);
+    let oldest = claims.all[0];
+    CONSTRAINT.store(oldest.constraint.into(), Ordering::Relaxed);
+    LOCATION.store(oldest.location, Ordering::Relaxed);
+    let filter = oldest.filter.cast_mut();
+    if FILTER.swap(filter, Ordering::AcqRel) != filter {
+        LOOKED.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
+        WAITED.store(0, Ordering::Relaxed);
+    }
+}
+
+/// Under control: these regions are over, or their filter is. If there are no others, all threads run; whom to wake then.
+fn drop_claims(which: impl Fn(&Claim) -> bool) -> Option<Wake> {
+    let mut claims = CLAIMS.get();
+    claims.remove(which);
+    if claims.count > 0 {
+        set_claims(claims);
+        return None;
+    }
+    let owner = OWNER.load(Ordering::Relaxed);
+    stop();
+    TURN.give_back_of(owner)
+}
+
+fn wake(who: Option<Wake>) {
+    if let Some(who) = who {
+        wait::wake(&TURN.word, who);
+    }
+}
+
 /// Whether this is the thread that runs alone.
 pub fn is_owner(member: &Member) -> bool {
     OWNER.load(Ordering::Acquire) == member.number()
@@ -55,7 +143,17 @@ pub fn is_owner(member: &Member) -> bool {
 /// Whether it is the thread's turn though it has not noted so: it begins or ends to run alone, and this is a handler that interrupted it, or
 /// it will not go on with that.
 pub fn is_under_way(member: &Member) -> bool {
-    TURN.is_of(member.number()) && !holdings::has_alone(member)
+    with_control(|| is_under_way_now(member))
+}
+
+/// Under control.
+fn is_under_way_now(member: &Member) -> bool {
+    let has_claim = |filter: *const Filter, constraint| {
+        let claims = CLAIMS.get();
+        claims.all().iter().any(|claim| claim.is_for(filter, constraint))
+    };
+    let is_noted = || is_owner(member) && holdings::is_alone(member, has_claim);
+    TURN.is_of(member.number()) && !is_noted()
 }
 
 /// The thread, at a slot, becomes the only one that runs. `None` if its filter ended meanwhile.
@@ -66,25 +164,37 @@ pub fn begin(
     location: usize,
     takes_locks: bool,
 ) -> Option<Loan> {
-    let is_loan = is_under_way(member);
-    let was_owner = is_owner(member);
-    if was_owner {
+    // If its filter has ended, so has what its end does.
+    let add = |mut claims: Claims| {
+        let has_room = claims.add(Claim { filter, constraint, location });
+        set_claims(claims);
+        has_room
+    };
+    let (mut is_loan, mut has_room) = (false, true);
+    let was_owner = as_owner(member, || {
+        is_loan = is_under_way_now(member);
         TAKES_LOCKS.fetch_or(takes_locks, Ordering::Relaxed);
-        if !is_loan {
-            return Some(Loan::No);
-        }
+        // A loan ends with what it was for, whichever filter this is of.
+        has_room = is_loan || !filter.is_active() || add(CLAIMS.get());
+    });
+    if !has_room {
+        filter.break_down(member, location, constraint, "is in too many regions that run alone");
+        return None;
     }
+    if was_owner && !is_loan {
+        return Some(Loan::No);
+    }
+    is_loan |= TURN.is_of(member.number());
     let mut wait = Wait::begin(member, filter, constraint, location);
     let is_turn = is_loan || TURN.take(member.number(), &mut wait) == Taken::Yes;
     if is_turn && !was_owner {
         with_control(|| {
-            FILTER.store((filter as *const Filter).cast_mut(), Ordering::Relaxed);
-            CONSTRAINT.store(constraint.into(), Ordering::Relaxed);
-            LOCATION.store(location, Ordering::Relaxed);
-            LOOKED.store(sys::monotonic_nanoseconds(), Ordering::Relaxed);
-            WAITED.store(0, Ordering::Relaxed);
+            if !filter.is_active() {
+                return;
+            }
             TAKES_LOCKS.store(takes_locks, Ordering::Relaxed);
             OWNER.store(member.number(), Ordering::Release);
+            add(Claims::NONE);
             units::set_waiting(true);
             let holders = if takes_locks { protocol::ALONE_GO_ON } else { 0 };
             GATE.request(protocol::ALONE | protocol::ALONE_GATHERS | holders, 0);
@@ -124,9 +234,9 @@ fn gather(member: &Member, wait: &mut Wait<'_>) {
         let is_late = || sys::monotonic_nanoseconds() > begun + HOLDERS_TIME;
         if go_on && (are_paused || is_late()) {
             // One may have gone on before it saw that.
-            as_owner(member, || GATE.take_back(protocol::ALONE_GO_ON));
+            let _ = as_owner(member, || GATE.take_back(protocol::ALONE_GO_ON));
         } else if !go_on && are_paused {
-            as_owner(member, || protocol::all_are_gathered(&GATE));
+            let _ = as_owner(member, || protocol::all_are_gathered(&GATE));
         } else {
             looks += 1;
             super::wait_a_little(looks);
@@ -166,13 +276,15 @@ pub fn gather_again(member: &Member, location: usize) {
     }
 }
 
-/// Under control, if the thread runs alone still.
-fn as_owner(member: &Member, body: impl FnOnce()) {
+/// Under control, if the thread runs alone; whether it does.
+fn as_owner(member: &Member, body: impl FnOnce()) -> bool {
     with_control(|| {
-        if OWNER.load(Ordering::Relaxed) == member.number() {
+        let is_owner = OWNER.load(Ordering::Relaxed) == member.number();
+        if is_owner {
             body();
         }
-    });
+        is_owner
+    })
 }
 
 fn is_pending(bit: u8) -> bool {
@@ -213,68 +325,51 @@ fn waits_for_lock(owner: &Member) -> bool {
     match owner.waits.load(Ordering::Relaxed) {
         // For a filter's.
         wire::AT_SLOT => true,
-        wire::AT_CALL => TAKES_LOCKS.load(Ordering::Relaxed) && members::is_holding_location(at),
+        wire::AT_CALL => TAKES_LOCKS.load(Ordering::Relaxed) && members::is_taking_location(at),
         _ => false,
     }
 }
 
 /// A handler's region ends; whose turn it is does not change.
 pub fn let_others_run(member: &Member) {
-    with_control(|| {
-        if OWNER.load(Ordering::Relaxed) == member.number() {
-            stop();
-        }
-    });
+    as_owner(member, stop);
 }
 
 /// The thread lets others run again, if it was alone.
 pub fn end(member: &Member) {
-    end_of(member.number());
-}
-
-fn end_of(number: u32) {
-    with_control(|| {
-        if number != 0 && OWNER.load(Ordering::Relaxed) == number {
+    let who = with_control(|| {
+        if is_owner(member) {
             stop();
         }
+        // Its filter's end may have done so before.
+        TURN.give_back_of(member.number())
     });
-    // Its filter's end may have done so before.
-    if let Some(who) = TURN.give_back_of(number) {
-        wait::wake(&TURN.word, who);
-    }
+    wake(who);
 }
 
 /// Under control: others may run again.
 fn stop() {
     OWNER.store(0, Ordering::Release);
-    FILTER.store(null_mut(), Ordering::Relaxed);
+    set_claims(Claims::NONE);
     units::set_waiting(words::PENDING.load(Ordering::Relaxed) & protocol::UPDATE != 0);
     BLOCKED_SINCE.store(0, Ordering::Relaxed);
     GATE.change(0, protocol::ALONE | protocol::ALONE_GO_ON | protocol::ALONE_GATHERS);
 }
 
 /// A region of the thread in which it ran alone has ended.
-pub fn end_unless_nested(member: &Member) {
-    if is_owner(member) && !holdings::has_alone(member) {
-        end(member);
+pub fn region_ended(member: &Member, filter: *const Filter, constraint: u16) {
+    if !holdings::is_alone(member, |other, of| (other, of) == (filter, constraint)) {
+        let mut who = None;
+        as_owner(member, || who = drop_claims(|claim| claim.is_for(filter, constraint)));
+        wake(who);
     }
 }
 
-/// The filter ends: whoever runs alone for it does so no longer.
+/// The filter ends: whoever runs alone for it, and for no other, does so no longer.
 pub fn filter_ended(filter: &Filter) {
-    let is_of = || core::ptr::eq(FILTER.load(Ordering::Acquire), filter);
-    let mut owner = 0;
-    if is_of() {
-        with_control(|| {
-            if is_of() {
-                owner = OWNER.load(Ordering::Relaxed);
-                stop();
-            }
-        });
-    }
-    if owner != 0 {
-        end_of(owner);
-    }
+    let is_of = |claim: &Claim| core::ptr::eq(claim.filter, filter);
+    let who = with_control(|| if CLAIMS.get().all().iter().any(is_of) { drop_claims(is_of) } else { None });
+    wake(who);
 }
 
 /// A paused thread looks whether that takes too long: nanoseconds after which to look again.
@@ -318,8 +413,15 @@ pub fn watch() -> u64 {
 
 /// In a forked child.
 pub fn after_fork_in_child() {
-    OWNER.store(0, Ordering::Relaxed);
-    FILTER.store(null_mut(), Ordering::Relaxed);
+    let survivor = members::known().map_or(0, Member::number);
+    if survivor != 0 && OWNER.load(Ordering::Relaxed) == survivor {
+        // Alone in its region, and so it is with the threads that it creates.
+        units::set_waiting(true);
+        words::PENDING.fetch_or(protocol::ALONE, Ordering::Relaxed);
+    } else {
+        OWNER.store(0, Ordering::Relaxed);
+        set_claims(Claims::NONE);
+    }
     BLOCKED_SINCE.store(0, Ordering::Relaxed);
-    super::fork::reset_latch(&TURN, 0);
+    super::fork::reset_latch(&TURN, survivor);
 }

@@ -187,14 +187,21 @@ fn expel(installed: &mut Installed) {
     }
 }
 
-/// Installs the filter of the option, before there are threads; false if there are some already, unless they have left what they were in.
+/// Installs the filter of the option, before there are threads. False if there are some already, unless they have left what they were in: then
+/// it is gone.
 pub fn install_at_start(filter: &'static Filter) -> bool {
     if !members::all(members::is_outside) || STATE.load(Ordering::Acquire) >= RUNS {
+        filter.discard();
         return false;
     }
     // SAFETY: no engine runs, and no other thread does what this one does: constructors.
     let installed = unsafe { &mut (*OWN.0.get()).0 };
-    installed.change(Some(filter), None, &mut InTheWay::new()).is_ok()
+    let is_done =
+        installed.change(Some(filter), None, &mut InTheWay::new()).is_ok_and(|outcome| outcome.is_done);
+    if !is_done {
+        installed.drop_refused(filter);
+    }
+    is_done
 }
 
 /// A unit goes. In a round.

@@ -9,7 +9,7 @@ use super::{alone, engine, members, protocol, units, update, words, CONTROL};
 use crate::log::Own;
 use crate::{real, sys};
 use core::sync::atomic::Ordering;
-use covsched_core::loom::abi::LOCATION_HOLDS;
+use covsched_core::loom::abi::LOCATION_LASTING;
 use libc::c_int;
 
 /// The signal mask across a fork; under the locks.
@@ -60,7 +60,7 @@ unsafe extern "C" fn after_fork_in_child() {
     // SAFETY: registered units.
     units::for_each(|unit| unsafe {
         units::locations(unit).iter().for_each(|byte| {
-            byte.fetch_and(LOCATION_HOLDS, Ordering::Relaxed);
+            byte.fetch_and(LOCATION_LASTING, Ordering::Relaxed);
         });
     });
     alone::after_fork_in_child();

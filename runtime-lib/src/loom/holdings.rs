@@ -75,8 +75,8 @@ impl Holding {
         // SAFETY: objects of installed filters stay while they are held.
         match (unsafe { self.object.as_ref() }, self.loan) {
             (Some(object), Loan::No) => give_back(object),
-            (None, Loan::No) => alone::end_unless_nested(member),
             (None, Loan::LetsOthersRun) => alone::let_others_run(member),
+            (None, Loan::No) => alone::region_ended(member, self.filter, self.constraint),
             _ => (),
         }
     }
@@ -209,12 +209,11 @@ pub fn remove_all(member: &Member, filter: &Filter, constraint: u16) {
     }
 }
 
-/// Whether the thread still has a region of some active filter in which it runs alone.
-pub fn has_alone(member: &Member) -> bool {
+/// Whether the thread is in a region in which it runs alone, of a filter and constraint that `is_meant`.
+pub fn is_alone(member: &Member, is_meant: impl Fn(*const Filter, u16) -> bool) -> bool {
     (0..member.holdings.len()).any(|index| {
         let holding = member.holdings.get(index);
-        // SAFETY: holdings of filters that are gone are purged.
-        !holding.is_empty() && holding.object.is_null() && unsafe { (*holding.filter).is_active() }
+        !holding.is_empty() && holding.object.is_null() && is_meant(holding.filter, holding.constraint)
     })
 }
 
@@ -229,16 +228,13 @@ pub fn release_all(member: &Member) {
     }
 }
 
-/// The filter goes: nobody holds anything of it any more. All threads are paused.
+/// The filter goes, and has ended: nobody holds anything of it any more. All threads are paused.
 pub fn purge(filter: &Filter) {
     members::for_each(|member| {
         for index in (0..member.holdings.len()).rev() {
             let holding = member.holdings.get(index);
             if core::ptr::eq(holding.filter, filter) {
                 member.holdings.remove(index);
-                if holding.object.is_null() && holding.loan == Loan::No {
-                    alone::end_unless_nested(member);
-                }
             }
         }
     });

@@ -30,7 +30,8 @@ use core::mem::size_of;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicU8, AtomicUsize, Ordering};
 use covsched_core::loom::abi::{
-    AT_UNKNOWN, LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_SAFE, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH,
+    AT_UNKNOWN, LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_SAFE, LOCATION_TAKES, LOCATION_UNSAFE,
+    LOCATION_UNSAFE_BIRTH,
 };
 use covsched_core::loom::wire;
 use libc::pthread_key_t;
@@ -86,6 +87,8 @@ pub struct Member {
     /// Rounds of thread-specific destructors so far.
     rounds: Own<u32>,
     outers: Pile<OuterEntry, 14>,
+    /// An address that was not on an alternate stack when code outside called there; 0: none is known.
+    plain_stack: Own<usize>,
     /// How often it went on while others were asked to stay, and what an update found out about it: see [`protocol`].
     goings: AtomicU64,
     found: AtomicU64,
@@ -95,7 +98,8 @@ pub struct Member {
     /// Where it last saw on its stack that it is inside, and in which round.
     pub mark: Own<Mark>,
     pub mark_round: Own<u64>,
-    /// While it is in the runtime at a place to pause: its stack, from there on. Handlers in between set it back.
+    /// While it is in the runtime at a place to pause: its stack, from there on. Handlers in between set it back, or jump away; what is
+    /// above it then is not in the runtime ([`Member::forget_left`]).
     pub stack: Own<usize>,
     /// It has just got something of a filter that is not among its holdings yet.
     pub takes: Own<bool>,
@@ -317,6 +321,12 @@ pub fn depends_on_caller(location: usize) -> bool {
     location != AT_UNKNOWN && unsafe { marks_at(location) } & LOCATION_BY_CALLER != 0
 }
 
+/// Whether a thread that waits there may be waiting for a lock of the program.
+pub fn is_taking_location(location: usize) -> bool {
+    // SAFETY: as above.
+    location != AT_UNKNOWN && unsafe { marks_at(location) } & LOCATION_TAKES != 0
+}
+
 /// Whether a thread may hold a lock of the program there, or is about to take one.
 pub fn is_holding_location(location: usize) -> bool {
     // SAFETY: as above.
@@ -335,6 +345,7 @@ impl Member {
         self.found.store(protocol::NOTHING_FOUND, Ordering::Relaxed);
         self.looked.store(protocol::NOTHING_FOUND, Ordering::Relaxed);
         self.passed.store(0, Ordering::Relaxed);
+        self.plain_stack.set(0);
         self.mark.set(Mark::NOWHERE);
         self.mark_round.set(0);
         self.stack.set(0);
@@ -518,7 +529,12 @@ impl Member {
         if !is_handler {
             self.forget_left(stack);
         }
-        let mark = if is_handler && sys::is_on_alternate_stack() { ON_ALTERNATE_STACK } else { 0 };
+        // Where it was not before it is not again: a function that is called in one place again and again asks the kernel once.
+        let is_alternate = is_handler && self.plain_stack.get() != stack && sys::is_on_alternate_stack();
+        if is_handler && !is_alternate {
+            self.plain_stack.set(stack);
+        }
+        let mark = if is_alternate { ON_ALTERNATE_STACK } else { 0 };
         // Without memory the update sees only where the thread is now: a limit of 14 nested callbacks then.
         let _ = self.outers.push(OuterEntry { at, address: stack | mark });
     }
@@ -533,6 +549,11 @@ impl Member {
 
     /// Forgets what a longjmp left: `stack` is the stack pointer, or so.
     pub fn forget_left(&self, stack: usize) {
+        let paused = self.stack.get();
+        if paused != 0 && paused < stack && !sys::is_on_alternate_stack() {
+            self.stack.set(0);
+            self.waits.store(wire::AT_CALL, Ordering::Relaxed);
+        }
         while let Some(index) = self.outers.len().checked_sub(1) {
             let entry = self.outers.get(index);
             let is_left = match entry.address & ON_ALTERNATE_STACK {

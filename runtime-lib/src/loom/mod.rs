@@ -70,6 +70,14 @@ struct Gate {
     generation: AtomicU32,
 }
 
+impl Gate {
+    /// Nanoseconds, at most.
+    fn sleep_for(&self, generation: u32, limit: u64) {
+        // A wake-up, a signal or the limit: the caller looks again.
+        let _ = sys::futex_wait_until(&self.generation, generation, sys::Deadline::After(limit / 1_000_000));
+    }
+}
+
 /// The one gate.
 static GATE: Gate = Gate { generation: AtomicU32::new(0) };
 
@@ -85,9 +93,7 @@ impl protocol::Shared for Gate {
     }
 
     fn sleep(&self, generation: u32) {
-        let limit = sys::Deadline::After(alone::watch() / 1_000_000);
-        // A wake-up, a signal or the limit: the caller looks again.
-        let _ = sys::futex_wait_until(&self.generation, generation, limit);
+        self.sleep_for(generation, alone::watch());
     }
 
     fn wake(&self) {
@@ -113,8 +119,10 @@ impl protocol::Shared for Quiet {
     }
 
     fn sleep(&self, generation: u32) {
+        // A handler may jump away, which must not be out of a look.
+        let limit = alone::watch();
         sys::restore_signals(self.0);
-        GATE.sleep(generation);
+        GATE.sleep_for(generation, limit);
         sys::block_signals();
     }
 
@@ -299,7 +307,6 @@ fn registered(first: *const Unit) {
         Ok(filter) => {
             if !engine::install_at_start(filter) {
                 sys::write_error(&["covsched: loom: COVSCHED_OPTIONS: filter: a thread was there before it; running without it\n"]);
-                filter.discard();
             }
         }
         // The other units may still come.

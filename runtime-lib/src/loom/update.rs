@@ -28,7 +28,7 @@ use crate::sys;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
-use covsched_core::loom::abi::{Unit, LOCATION_HOLDS, LOCATION_SAFE, SWITCH_SLOW};
+use covsched_core::loom::abi::{Unit, LOCATION_LASTING, LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
 /// Held in a round; a fork waits for it.
@@ -466,8 +466,7 @@ impl Evacuation<'_> {
             let marks = if is_set { row.marks as u8 } else { LOCATION_SAFE };
             // Checked when the plan came.
             let row = &bytes[row.first as usize..][..row.count as usize];
-            // Where a thread may hold a lock does not depend on filters, and is asked as long as one may run alone.
-            let keep = |byte: &AtomicU8| byte.load(Ordering::Relaxed) & LOCATION_HOLDS;
+            let keep = |byte: &AtomicU8| byte.load(Ordering::Relaxed) & LOCATION_LASTING;
             row.iter().for_each(|byte| byte.store(marks | keep(byte), Ordering::Release));
         }
     }

@@ -17,8 +17,10 @@ pub mod summary;
 mod tests;
 pub mod types;
 
-use super::abi::{LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH};
-use super::filter::{parse, tree::Rule, tree::Statement};
+use super::abi::{
+    LOCATION_BY_CALLER, LOCATION_HOLDS, LOCATION_TAKES, LOCATION_UNSAFE, LOCATION_UNSAFE_BIRTH,
+};
+use super::filter::{parse, tree::Constraint, tree::Rule, tree::Statement};
 pub use super::filter::{Diagnostic, Severity, Span};
 use super::graph::{holds, FunctionId, Graph, PointId};
 use super::plan;
@@ -212,12 +214,16 @@ pub fn compile(
         || (0u16..).zip(&made).flat_map(|(index, made)| made.operations.iter().map(move |op| (index, op)));
     let frames = frames(&graph, &made, options);
     let by_caller = frames.is_some();
+    let holding = holding(&graph, &made);
+    if made.iter().any(|made| !made.waits.is_empty()) {
+        warn_of_locks(&mut maker, &rules, &made, holding.as_deref());
+    }
     let parts = Parts {
         name,
         source,
         timeout_ms: timeout.unwrap_or(0),
         operations: all().collect(),
-        unsafe_at: marks(&graph, &made, by_caller),
+        unsafe_at: marks(&graph, &made, holding.as_deref().unwrap_or_default(), by_caller),
         frames: frames.unwrap_or_default(),
         switches: all().map(|(_, operation)| switch(operation.point)).collect(),
         constraints,
@@ -258,7 +264,13 @@ fn frames(graph: &Graph<'_>, made: &[Operations], options: &Options<'_>) -> Opti
 }
 
 /// What is to be known of locations while the filter is installed: by unit and location. `by_caller`: whether callers can be told.
-fn marks(graph: &Graph<'_>, made: &[Operations], by_caller: bool) -> BTreeMap<(usize, u32), u8> {
+/// `holding`: where threads may hold locks.
+fn marks(
+    graph: &Graph<'_>,
+    made: &[Operations],
+    holding: &[PointId],
+    by_caller: bool,
+) -> BTreeMap<(usize, u32), u8> {
     let mut marks: BTreeMap<(usize, u32), u8> = BTreeMap::new();
     let mut add = |point: PointId, mark: u8| {
         if let Some(location) = graph.location(point) {
@@ -284,16 +296,45 @@ fn marks(graph: &Graph<'_>, made: &[Operations], by_caller: bool) -> BTreeMap<(u
             *marks.entry((graph.place(graph.function_of(point)).unit, location)).or_default() |= mark;
         }
     };
-    // The plan is for the files that it is about anyway: others may be unloaded.
+    made.iter().flat_map(|made| &made.waits).for_each(|&point| add(point, LOCATION_TAKES));
+    holding.iter().for_each(|&point| add(point, LOCATION_HOLDS));
+    marks
+}
+
+/// Regions of the filter run alone, and take locks of the program. What is a deadlock then, which the timeout ends.
+fn warn_of_locks(
+    maker: &mut Maker<'_, '_>,
+    rules: &[&Constraint],
+    made: &[Operations],
+    holding: Option<&[PointId]>,
+) {
+    for (constraint, made) in rules.iter().zip(made) {
+        let mut entries = made.operations.iter().filter(|operation| operation.kind == plan::OP_ALONE);
+        match holding {
+            None if !made.waits.is_empty() => maker.warn(
+                constraint.span,
+                "it takes locks of the program, which has too many places where a thread may hold one: who is paused with the lock that it \
+                 needs stays so, until the timeout takes the filter out",
+            ),
+            Some(points) if entries.any(|entry| points.binary_search(&entry.point).is_ok()) => maker.warn(
+                constraint.span,
+                "a thread may come here with a lock, and wait for its turn to run alone, while the one whose turn it is waits for that lock, \
+                 until the timeout takes the filter out: regions with `<> *` in this filter take locks",
+            ),
+            _ => (),
+        }
+    }
+}
+
+/// Where threads may hold locks, in the linked files that the plan is about anyway: others may be unloaded. Sorted; `None` if these are too many.
+fn holding(graph: &Graph<'_>, made: &[Operations]) -> Option<Vec<PointId>> {
     let file = |point: PointId| graph.program.units[graph.place(graph.function_of(point)).unit].file;
-    let operations = made.iter().flat_map(|made| &made.operations);
-    let files: BTreeSet<usize> = operations.map(|operation| file(operation.point)).collect();
+    let operations = made.iter().flat_map(|made| &made.operations).map(|operation| operation.point);
+    let points = operations.chain(made.iter().flat_map(|made| &made.unsafe_points).copied());
+    let files: BTreeSet<usize> = points.map(file).collect();
     let mut holding = holds::points(graph);
     holding.retain(|&point| files.contains(&file(point)));
-    if holds::rows(graph, &holding) <= holds::MOST {
-        holding.into_iter().for_each(|point| add(point, LOCATION_HOLDS));
-    }
-    marks
+    (holds::rows(graph, &holding) <= holds::MOST).then_some(holding)
 }
 
 /// Whether a slot is in a loop of its function.

@@ -54,6 +54,8 @@ pub(super) struct Operations {
     pub(super) unsafe_themselves: BTreeSet<PointId>,
     /// Functions that, if they called, make the others unsafe.
     pub(super) frames: BTreeSet<FunctionId>,
+    /// Where a thread that runs alone may wait for a lock of the program.
+    pub(super) waits: BTreeSet<PointId>,
     /// Semaphores, for an order.
     pub(super) steps: u32,
     /// For an order: identities of its events and where they stand.
@@ -113,7 +115,7 @@ impl<'g, 'a> Maker<'g, 'a> {
         self.errors.push(error);
     }
 
-    fn warn(&mut self, span: Span, message: impl Into<String>) {
+    pub(super) fn warn(&mut self, span: Span, message: impl Into<String>) {
         let warning = Diagnostic::warning(self.finder.source, span, message);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
@@ -439,8 +441,13 @@ impl<'g, 'a> Maker<'g, 'a> {
             };
             let landings = self.landings_between_calls(region, &inside[index]);
             let flags = if landings.is_some() { plan::BY_CALL } else { 0 };
-            let takes_locks = enter == plan::OP_ALONE && holds::takes_locks(graph, &inside[index]);
-            let entering = if takes_locks { flags | plan::TAKES_LOCKS } else { flags };
+            let waits = if enter == plan::OP_ALONE {
+                holds::waits(graph, &inside[index]).collect()
+            } else {
+                Vec::new()
+            };
+            let entering = if waits.is_empty() { flags } else { flags | plan::TAKES_LOCKS };
+            result.waits.extend(waits);
             for &(slot, key) in &region.entries {
                 let at = Where { point: slot.point, line: slot.line, at_entry: region.is_function };
                 let key = self.key(at, key);

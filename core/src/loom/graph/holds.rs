@@ -1,5 +1,6 @@
 //! Where a thread may hold a lock of the program. A thread that pauses there may keep out others that must get on for
-//! an update to come about; nothing but how soon it does depends on this.
+//! an update to come about, or the one that runs alone. How soon an update comes depends on this, and whether a region that runs alone gets
+//! a lock that another thread has.
 //!
 //! Which lock a call is about is not known. Two estimates count: any release ends what any acquisition began, in the function
 //! and those that it calls or returns to; and acquisitions are counted ([`depth`]).
@@ -20,9 +21,13 @@ pub(super) enum Does {
     GiveBack,
 }
 
-pub(super) fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
+fn hook_of(graph: &Graph<'_>, id: PointId) -> Option<&'static Hook> {
     let PointKind::Call { target: Target::Named(name), .. } = &graph.point(id).kind else { return None };
-    let hook = Hook::replacing(graph.text(graph.place(graph.function_of(id)).unit, *name))?;
+    Hook::replacing(graph.text(graph.place(graph.function_of(id)).unit, *name))
+}
+
+pub(super) fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
+    let hook = hook_of(graph, id)?;
     if !matches!(hook.op.class(), ObjectClass::Mutex | ObjectClass::Rwlock | ObjectClass::Spin) {
         return None;
     }
@@ -36,6 +41,14 @@ pub(super) fn does(graph: &Graph<'_>, id: PointId) -> Option<Does> {
         Effect::Release => Some(Does::GiveBack),
         _ => None,
     }
+}
+
+/// Whether a thread may wait for a lock at a point: a wait for a condition takes its lock again.
+fn waits_for_lock(graph: &Graph<'_>, id: PointId) -> bool {
+    let is_wait = |hook: &Hook| {
+        hook.op.class() == ObjectClass::Cond && matches!(hook.op.effect(), Effect::Wait | Effect::TimedWait)
+    };
+    does(graph, id) == Some(Does::Take) || hook_of(graph, id).is_some_and(is_wait)
 }
 
 /// The points with a location at which a thread may hold a lock, or is about to come back with one.
@@ -59,10 +72,10 @@ pub fn points(graph: &Graph<'_>) -> Vec<PointId> {
     found
 }
 
-/// Whether a thread may take a lock at a point whose state is not 0.
-pub fn takes_locks(graph: &Graph<'_>, states: &[u8]) -> bool {
-    let mut ids = (0..states.len() as PointId).filter(|&id| states[id as usize] != 0);
-    ids.any(|id| does(graph, id) == Some(Does::Take))
+/// The points whose state is not 0 at which a thread may wait for a lock.
+pub fn waits<'s>(graph: &'s Graph<'_>, states: &'s [u8]) -> impl Iterator<Item = PointId> + 's {
+    let ids = (0..states.len() as PointId).filter(|&id| states[id as usize] != 0);
+    ids.filter(|&id| waits_for_lock(graph, id))
 }
 
 /// How many rows these points' locations are.

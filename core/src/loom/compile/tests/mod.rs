@@ -388,17 +388,20 @@ fn marked(program: &Program, source: &str, mark: u8) -> BTreeSet<String> {
 
 fn marked_lines(program: &Program, compiled: &Compiled, mark: u8) -> BTreeSet<String> {
     let graph = Graph::new(program).unwrap();
-    let records: Vec<UnsafeAt> = records(&compiled.plan, header(compiled).unsafe_at);
+    let rows: Vec<UnsafeAt> = records(&compiled.plan, header(compiled).unsafe_at);
+    let units: Vec<plan::UnitRef> = records(&compiled.plan, header(compiled).units);
+    let unit = |id: PointId| &program.units[graph.place(graph.function_of(id)).unit];
     let is = |id: PointId| {
         let is_at = |at: &UnsafeAt| {
-            graph.location(id).is_some_and(|location| (at.first..at.first + at.count).contains(&location))
+            let location = graph.location(id).filter(|_| units[at.unit as usize].hash == unit(id).hash);
+            location.is_some_and(|location| (at.first..at.first + at.count).contains(&location))
         };
-        records.iter().any(|at| is_at(at) && at.marks & u32::from(mark) != 0)
+        rows.iter().any(|at| is_at(at) && at.marks & u32::from(mark) != 0)
     };
     (0..graph.point_count() as PointId)
         .filter(|&id| is(id))
         .filter_map(|id| {
-            let table = &program.units[0].table;
+            let table = &unit(id).table;
             let line = table.chains[graph.point(id).chain as usize].first()?;
             Some(format!("{}:{}", table.strings[line.function as usize], line.line))
         })
@@ -477,6 +480,76 @@ fn regions_that_run_alone_say_whether_they_take_locks() {
     assert_eq!(flags("inner <> *"), [plan::TAKES_LOCKS]);
     assert_eq!(flags("{l.c:3; l.c:5} <> *"), [0]);
     assert_eq!(flags("{l.c:1; l.c:3} <> {l.c:1; l.c:3}"), [0]);
+}
+
+#[test]
+fn who_may_come_with_a_lock_to_where_others_wait_for_one_is_told() {
+    let program = program(
+        "unit l.c
+         fn main
+           @40 call caller
+           @41 call taker
+           @42 return
+         fn caller
+           @1 call! pthread_mutex_lock
+           @2 call work
+           @3 call! pthread_mutex_unlock
+           @4 return
+         fn work
+           @10 nop
+           @11 nop
+           @12 return
+         fn taker
+           @20 nop
+           @21 call! pthread_mutex_lock
+           @22 call! pthread_mutex_unlock
+           @23 return",
+    );
+    let warnings = |source: &str| {
+        let warnings = compiled(&program, source).summary.warnings;
+        warnings.iter().map(|warning| (warning.line, warning.message[..29].to_owned())).collect::<Vec<_>>()
+    };
+    let told = |line| vec![(line, "a thread may come here with a".to_owned())];
+    assert_eq!(warnings("work <> *\ntaker <> *"), told(1));
+    assert_eq!(warnings("taker <> *\n{l.c:10; l.c:11} <> *"), told(2));
+    assert_eq!(warnings("work <> *"), []);
+    assert_eq!(warnings("taker <> *"), []);
+    assert_eq!(warnings("work <> work\ntaker <> *"), []);
+}
+
+#[test]
+fn regions_that_run_alone_say_where_they_wait_for_locks() {
+    let mut program = program(
+        "unit l.c
+         fn main
+           @1 call! pthread_mutex_lock
+           @2 call! read
+           @3 call inner
+           @4 call! pthread_cond_timedwait
+           @5 call! pthread_mutex_unlock
+           @6 return
+         unit library.c
+         fn inner
+           @20 call! pthread_rwlock_rdlock
+           @21 call! read
+           @22 call! pthread_rwlock_unlock
+           @23 return
+         unit other.c
+         fn elsewhere
+           @30 call! pthread_mutex_lock
+           @31 call! read
+           @32 return",
+    );
+    program.units[1].file = 1;
+    program.units[2].file = 2;
+    let takes = |source: &str| marked(&program, source, LOCATION_TAKES);
+    assert_eq!(takes("{l.c:1; l.c:6} <> *"), ["inner:20", "main:1", "main:4"].map(str::to_owned).into());
+    assert_eq!(takes("{l.c:4; l.c:6} <> *"), ["main:4".to_owned()].into());
+    assert_eq!(takes("{l.c:1; l.c:6} <> {l.c:1; l.c:6}"), BTreeSet::new());
+    // In the linked files that the plan is about.
+    let held = marked(&program, "{l.c:1; l.c:6} <> *", LOCATION_HOLDS);
+    assert!(["inner:21", "main:2"].iter().all(|&line| held.contains(line)), "{held:?}");
+    assert!(!held.contains("elsewhere:31"), "{held:?}");
 }
 
 #[test]
