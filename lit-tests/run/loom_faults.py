@@ -404,6 +404,7 @@ def main():
         ("jumps", lambda: hard_to_update(options, "jumps.c", MUTUAL, 100)),
         ("jumps of handlers", lambda: hard_to_update(options, "handler_jumps.c", MUTUAL, 100)),
         ("jumps of handlers, alone", lambda: hard_to_update(options, "handler_jumps.c", ALONE, 100)),
+        ("jumps of handlers, alone with locks", lambda: hard_to_update(options, "jump_locks.c", ALONE, 300)),
         ("called early", lambda: called_early(options)),
         ("handlers", lambda: hard_to_update(options, "handlers.c", MUTUAL, 100)),
         ("handlers, alone", lambda: hard_to_update(options, "handlers.c", ALONE, 100)),

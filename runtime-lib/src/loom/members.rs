@@ -99,7 +99,7 @@ pub struct Member {
     pub mark: Own<Mark>,
     pub mark_round: Own<u64>,
     /// While it is in the runtime at a place to pause: its stack, from there on. Handlers in between set it back, or jump away; what is
-    /// above it then is not in the runtime ([`Member::forget_left`]).
+    /// above it then is not in the runtime ([`Member::forget_pause`]).
     pub stack: Own<usize>,
     /// It has just got something of a filter that is not among its holdings yet.
     pub takes: Own<bool>,
@@ -549,11 +549,7 @@ impl Member {
 
     /// Forgets what a longjmp left: `stack` is the stack pointer, or so.
     pub fn forget_left(&self, stack: usize) {
-        let paused = self.stack.get();
-        if paused != 0 && paused < stack && !sys::is_on_alternate_stack() {
-            self.stack.set(0);
-            self.waits.store(wire::AT_CALL, Ordering::Relaxed);
-        }
+        let before = self.outers.len();
         while let Some(index) = self.outers.len().checked_sub(1) {
             let entry = self.outers.get(index);
             let is_left = match entry.address & ON_ALTERNATE_STACK {
@@ -564,6 +560,20 @@ impl Member {
                 break;
             }
             self.outers.cut(index);
+        }
+        if self.outers.len() < before {
+            self.forget_pause();
+        }
+    }
+
+    /// A handler, or what code outside called, was left by a jump. Was it in a place to pause that it jumped out of, or that it had interrupted,
+    /// then the thread is not there any more, unless another handler is that had interrupted it there.
+    fn forget_pause(&self) {
+        let paused = self.stack.get();
+        let is_inside = |entry: OuterEntry| entry.address & ON_ALTERNATE_STACK != 0 || entry.address < paused;
+        if paused != 0 && !(0..self.outers.len()).any(|index| is_inside(self.outers.get(index))) {
+            self.stack.set(0);
+            self.waits.store(wire::AT_CALL, Ordering::Relaxed);
         }
     }
 
