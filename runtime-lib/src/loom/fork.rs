@@ -32,7 +32,7 @@ pub fn start() {
 /// Locks in the order in which everybody takes them.
 unsafe extern "C" fn before_fork() {
     let mask = sys::block_signals();
-    update::ROUND.acquire();
+    update::acquire_round();
     members::before_fork();
     CONTROL.acquire();
     units::before_fork();
@@ -53,10 +53,10 @@ unsafe extern "C" fn after_fork_in_child() {
     let mask = MASK.get();
     units::after_fork_in_child();
     CONTROL.reset();
-    update::ROUND.reset();
+    update::after_fork_in_child();
     words::PENDING.fetch_and(protocol::FENCES, Ordering::Relaxed);
     units::set_waiting(false);
-    // An update between two rounds has its marks there.
+    // An update has its marks there.
     // SAFETY: registered units.
     units::for_each(|unit| unsafe {
         units::locations(unit).iter().for_each(|byte| {

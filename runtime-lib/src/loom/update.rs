@@ -27,17 +27,34 @@ use crate::lock::Lock;
 use crate::sys;
 use core::mem::size_of;
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicPtr, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU8, AtomicUsize, Ordering};
 use covsched_core::loom::abi::{Unit, LOCATION_LASTING, LOCATION_SAFE, SWITCH_SLOW};
 use covsched_core::loom::wire::ThreadAt;
 
-/// Held in a round; a fork waits for it.
+/// Held in a round, but while that gives way to a fork.
 pub static ROUND: Lock = Lock::new();
+
+/// How many threads wait for [`ROUND`].
+static WAITING: AtomicU32 = AtomicU32::new(0);
+
+/// Takes [`ROUND`]. An update that may be waiting for this thread gives way.
+pub fn acquire_round() {
+    WAITING.fetch_add(1, Ordering::Relaxed);
+    ROUND.acquire();
+    WAITING.fetch_sub(1, Ordering::Relaxed);
+}
+
+/// In a forked child, where nobody waits, and no update is under way.
+pub fn after_fork_in_child() {
+    ROUND.reset();
+    WAITING.store(0, Ordering::Relaxed);
+    look::end();
+}
 
 /// Runs `body` while no update is in a round, and no unit goes.
 pub fn in_round<R>(body: impl FnOnce() -> R) -> R {
     let mask = sys::block_signals();
-    ROUND.acquire();
+    acquire_round();
     let result = body();
     ROUND.release();
     sys::restore_signals(mask);
@@ -412,7 +429,7 @@ impl Evacuation<'_> {
         let is_done = loop {
             tries += 1;
             ROUND.acquire();
-            if self.added.is_some_and(|added| !added.is_active()) {
+            if self.has_ended() {
                 self.finish();
                 ROUND.release();
                 break false;
@@ -427,7 +444,7 @@ impl Evacuation<'_> {
             let is_empty = self.wait_until_empty(limit);
             let waited = sys::monotonic_nanoseconds() - begun;
             let is_last = tries >= SETTINGS.tries() || waited > SETTINGS.patience();
-            if is_empty {
+            if is_empty && !self.has_ended() {
                 update();
                 self.finish();
                 resume();
@@ -477,6 +494,11 @@ impl Evacuation<'_> {
         self.mark(false);
     }
 
+    /// Code that the filter is about was unloaded.
+    fn has_ended(&self) -> bool {
+        self.added.is_some_and(|added| !added.is_active())
+    }
+
     /// Whether all threads came to be at safe places in time.
     fn wait_until_empty(&self, limit: u64) -> bool {
         let end = sys::monotonic_nanoseconds() + limit;
@@ -486,7 +508,7 @@ impl Evacuation<'_> {
             if is_empty && !goes_on {
                 return true;
             }
-            if !is_empty && sys::monotonic_nanoseconds() > end {
+            if !is_empty && (sys::monotonic_nanoseconds() > end || self.has_ended()) {
                 return false;
             }
             if goes_on {
@@ -521,6 +543,9 @@ impl Evacuation<'_> {
             was_blocked |= blocked > 0;
             looks += 1;
             super::wait_a_little(looks);
+            if WAITING.load(Ordering::Relaxed) > 0 {
+                give_way();
+            }
             if in_the_way < fewest || looks % 8 == 0 {
                 let now = sys::monotonic_nanoseconds();
                 if in_the_way < fewest {
@@ -546,6 +571,19 @@ impl Evacuation<'_> {
         let frames = self.added.map(|filter| filter.frames()).filter(|frames| !frames.0.is_empty());
         frames.is_some_and(|frames| member.find_out(frames))
     }
+}
+
+/// A thread forks, or unloads code; it may be one that is in the way. It does so in the middle of a round as between two.
+fn give_way() {
+    // Others may come again and again.
+    const MOST_LOOKS: u32 = 200;
+    ROUND.release();
+    let mut looks = 0;
+    while WAITING.load(Ordering::Relaxed) > 0 && looks < MOST_LOOKS {
+        looks += 1;
+        super::wait_a_little(looks);
+    }
+    ROUND.acquire();
 }
 
 /// All go on.
